@@ -1,1 +1,25 @@
-//! .
+//! The values that every other crate of Palyra speaks in.
+//!
+//! Layer 0: no IO, no async, no clock, no randomness. What a function here needs of the world is
+//! passed to it: the time as a [`Timestamp`], entropy as a number. `clippy.toml` beside this crate
+//! refuses the usual ways around that.
+//!
+//! - [`time`]: instants and lengths of time, and the [`Clock`] port.
+//! - [`ids`]: typed ULIDs.
+//! - [`error`]: the registry of stable error codes and the envelope that carries one to a user.
+//! - [`text`]: what is done to text as it enters.
+
+#![warn(missing_docs)]
+
+pub mod error;
+pub mod ids;
+pub mod text;
+pub mod time;
+
+mod serde_text;
+
+pub use error::{ErrorCode, StableErrorEnvelope};
+pub use ids::{
+    ApprovalId, EventId, IdParseError, IncarnationId, ObjectiveId, RunId, SessionId, TypedId,
+};
+pub use time::{Clock, Duration, Timestamp};

@@ -1,0 +1,25 @@
+use std::borrow::Cow;
+
+use super::strip_nul;
+
+fn check(input: &str, expected: &str) {
+    assert_eq!(strip_nul(input), expected, "input {input:?}");
+}
+
+#[test]
+fn every_nul_goes_and_nothing_else_does() {
+    check("", "");
+    check("\0", "");
+    check("\0\0a\0b\0", "ab");
+    check(
+        "tab\tnewline\nbell\u{7}é\u{1F600}",
+        "tab\tnewline\nbell\u{7}é\u{1F600}",
+    );
+    // U+0100 has a zero byte in UTF-16 but is not U+0000.
+    check("\u{100}", "\u{100}");
+}
+
+#[test]
+fn clean_text_is_not_copied() {
+    assert!(matches!(strip_nul("clean"), Cow::Borrowed("clean")));
+}
