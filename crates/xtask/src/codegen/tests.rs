@@ -1,0 +1,84 @@
+use std::fs;
+use std::path::Path;
+
+use super::{FILES, Generated, generate, verify};
+
+const SAMPLES: &[Generated] = &[
+    Generated {
+        path: "docs/one.md",
+        render: || Ok("one\n".to_owned()),
+    },
+    Generated {
+        path: "schemas/json/two.json",
+        render: || Ok("{}\n".to_owned()),
+    },
+];
+
+/// What `--check` prints, and whether it passed.
+fn check(root: &Path) -> (String, bool) {
+    let mut out = Vec::new();
+    let passed = verify(root, SAMPLES, &mut out).is_ok();
+    (String::from_utf8(out).unwrap(), passed)
+}
+
+fn generated() -> tempfile::TempDir {
+    let root = tempfile::tempdir().unwrap();
+    generate(root.path(), SAMPLES, &mut Vec::new()).unwrap();
+    root
+}
+
+#[test]
+fn freshly_generated_files_pass() {
+    let root = generated();
+    assert_eq!(
+        fs::read_to_string(root.path().join("docs/one.md")).unwrap(),
+        "one\n"
+    );
+    assert_eq!(check(root.path()), (String::new(), true));
+}
+
+#[test]
+fn a_changed_file_is_named_and_fails() {
+    let root = generated();
+    fs::write(root.path().join("docs/one.md"), "one").unwrap();
+    let report = "docs/one.md: differs from its definition\n";
+    assert_eq!(check(root.path()), (report.to_owned(), false));
+}
+
+#[test]
+fn a_missing_file_is_named_and_fails() {
+    let root = generated();
+    fs::remove_file(root.path().join("schemas/json/two.json")).unwrap();
+    let report = "schemas/json/two.json: differs from its definition\n";
+    assert_eq!(check(root.path()), (report.to_owned(), false));
+}
+
+#[test]
+fn every_drifted_file_is_named_and_checking_repairs_nothing() {
+    let root = tempfile::tempdir().unwrap();
+    let (first, second) = (check(root.path()), check(root.path()));
+    assert_eq!(first.0.lines().count(), SAMPLES.len());
+    assert_eq!(first, second);
+}
+
+#[test]
+fn generating_writes_only_what_differs() {
+    let root = generated();
+    fs::write(root.path().join("docs/one.md"), "changed").unwrap();
+    let mut out = Vec::new();
+    generate(root.path(), SAMPLES, &mut out).unwrap();
+    assert_eq!(String::from_utf8(out).unwrap(), "docs/one.md: written\n");
+}
+
+#[test]
+fn real_files_render_the_same_twice_and_end_in_one_newline() {
+    for file in FILES {
+        let rendered = (file.render)().unwrap();
+        assert_eq!(rendered, (file.render)().unwrap(), "{}", file.path);
+        assert!(
+            rendered.ends_with('\n') && !rendered.ends_with("\n\n"),
+            "{}",
+            file.path
+        );
+    }
+}
