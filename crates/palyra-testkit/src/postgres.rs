@@ -1,0 +1,10 @@
+//! Throw-away Postgres servers from the installed programs, and one database per test.
+
+mod binaries;
+mod cluster;
+mod database;
+mod lease;
+mod server;
+
+pub use database::{DatabaseLocale, TestDatabase};
+pub use server::{PostgresServer, StopMode};
