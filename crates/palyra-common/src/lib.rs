@@ -7,12 +7,14 @@
 //! - [`time`]: instants and lengths of time, and the [`Clock`] port.
 //! - [`ids`]: typed ULIDs.
 //! - [`error`]: the registry of stable error codes and the envelope that carries one to a user.
+//! - [`runtime_contracts`]: the closed sets of words that cross a wire, defined once.
 //! - [`text`]: what is done to text as it enters.
 
 #![warn(missing_docs)]
 
 pub mod error;
 pub mod ids;
+pub mod runtime_contracts;
 pub mod text;
 pub mod time;
 

@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, Result, bail};
 
 mod errors;
+mod runtime_contracts;
 #[cfg(test)]
 mod tests;
 
@@ -18,10 +19,16 @@ struct Generated {
 }
 
 /// Everything that is generated. A new file is one more row.
-const FILES: &[Generated] = &[Generated {
-    path: "docs/errors.md",
-    render: errors::render,
-}];
+const FILES: &[Generated] = &[
+    Generated {
+        path: "docs/errors.md",
+        render: errors::render,
+    },
+    Generated {
+        path: "schemas/json/runtime-contracts.json",
+        render: runtime_contracts::render,
+    },
+];
 
 /// Writes every generated file; with `check`, writes nothing, names each file that differs from
 /// what its definition says, and fails if there is one.

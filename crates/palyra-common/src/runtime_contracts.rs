@@ -1,0 +1,56 @@
+//! The runtime vocabulary: every closed set of words that crosses a process, a wire or a row.
+//!
+//! Each enum is defined once, by `runtime_contract_enum!`, with its canonical wire values and the
+//! other spellings that are still understood. Parsing trims, ignores ASCII case and accepts the
+//! aliases; writing is always canonical. [`registry`] hands out a description of all of them, from
+//! which `schemas/json/runtime-contracts.json` and the TypeScript types are made.
+//!
+//! Variants order as declared; where that order means something, the enum says so.
+
+mod access;
+mod auxiliary;
+mod channels;
+mod define;
+mod descriptor;
+mod hooks;
+mod outbox;
+mod runs;
+mod surfaces;
+mod tape;
+#[cfg(test)]
+mod tests;
+mod tools;
+
+pub use access::{Role, SkillTrustState};
+pub use auxiliary::{AuxiliaryTaskKind, AuxiliaryTaskState};
+pub use channels::{
+    BroadcastStrategy, ConnectorLiveness, ConnectorReadiness, ConnectorSaturation, InboundScope,
+};
+pub use descriptor::{ContractDescriptor, ContractValue, ParseContractError};
+pub use hooks::{HookDecision, HookEvent, RunLifecycleHookPhase};
+pub use outbox::{OutboxState, RetryClass};
+pub use runs::RunLifecyclePhase;
+pub use surfaces::{HandoffIntent, HandoffSection, TelemetrySurface};
+pub use tape::TapeEventKind;
+pub use tools::{ApprovalState, RiskLevel, ToolEffect};
+
+pub(crate) use define::runtime_contract_enum;
+
+/// One entry per module that defines contracts. Each `CONTRACTS` is made by the macro from the
+/// enums themselves; a module that is missing here has an unused constant, which fails the build.
+const MODULES: &[&[&ContractDescriptor]] = &[
+    runs::CONTRACTS,
+    tape::CONTRACTS,
+    auxiliary::CONTRACTS,
+    tools::CONTRACTS,
+    hooks::CONTRACTS,
+    outbox::CONTRACTS,
+    channels::CONTRACTS,
+    access::CONTRACTS,
+    surfaces::CONTRACTS,
+];
+
+/// Every runtime contract, in a fixed order.
+pub fn registry() -> impl Iterator<Item = &'static ContractDescriptor> {
+    MODULES.iter().copied().flatten().copied()
+}
