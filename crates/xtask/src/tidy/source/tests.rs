@@ -1,0 +1,87 @@
+use super::*;
+
+fn class_of(path: &str, text: &str) -> Class {
+    SourceFile::parse(path, text).unwrap().class
+}
+
+#[test]
+fn the_path_and_the_header_tell_the_class() {
+    assert_eq!(class_of("crates/a/src/lib.rs", ""), Class::Product);
+    assert_eq!(class_of("crates/a/src/latest.rs", ""), Class::Product);
+    assert_eq!(class_of("crates/a/src/lane/tests.rs", ""), Class::Test);
+    assert_eq!(class_of("crates/a/tests/it/lane.rs", ""), Class::Test);
+    assert_eq!(class_of("crates/a/benches/lane.rs", ""), Class::Bench);
+    assert_eq!(
+        class_of("crates/a/src/wire.rs", "// @generated from wire.proto"),
+        Class::Generated
+    );
+}
+
+#[test]
+fn items_behind_cfg_test_are_dropped_with_their_lines() {
+    let text = "\
+fn kept() {}
+#[cfg(test)]
+#[derive(Debug)]
+pub(crate) struct Dropped<A, B> {
+    a: (A, B),
+}
+struct Also {
+    #[cfg(test)]
+    dropped: u8,
+    kept: u8,
+}
+#[cfg(all(test, unix))]
+use dropped::{a, b};
+#[test]
+fn dropped() {
+    assert!(true);
+}
+#[cfg(not(test))]
+fn kept_too() {}
+#[cfg(test)]
+mod tests;
+";
+    let source = SourceFile::parse("crates/a/src/lane.rs", text).unwrap();
+    assert_eq!(
+        source.product.to_string(),
+        "fn kept () { } struct Also { kept : u8 , } ; # [cfg (not (test))] fn kept_too () { }",
+    );
+    assert_eq!(text.lines().count(), 21);
+    assert_eq!(source.lines, 21 - 5 - 2 - 2 - 4 - 2);
+}
+
+#[test]
+fn files_behind_a_test_module_are_tests() {
+    let parse = |path: &str, text: &str| SourceFile::parse(path, text).unwrap();
+    let mut sources = [
+        parse("crates/a/src/lib.rs", "#[cfg(test)] mod harness; mod lane;"),
+        parse("crates/a/src/harness.rs", "mod clock;"),
+        parse("crates/a/src/harness/clock.rs", ""),
+        parse("crates/a/src/harness_of_horses.rs", ""),
+        parse("crates/a/src/lane.rs", "#[cfg(test)] mod bench_rig;"),
+        parse("crates/a/src/lane/bench_rig.rs", ""),
+    ];
+    mark_test_modules(&mut sources);
+    let tests: Vec<&str> = sources
+        .iter()
+        .filter(|source| source.class == Class::Test)
+        .map(|source| source.path.as_str())
+        .collect();
+    assert_eq!(
+        tests,
+        [
+            "crates/a/src/harness.rs",
+            "crates/a/src/harness/clock.rs",
+            "crates/a/src/lane/bench_rig.rs"
+        ],
+    );
+}
+
+#[test]
+fn what_is_not_rust_is_named() {
+    let error = SourceFile::parse("crates/a/src/lib.rs", "fn (")
+        .err()
+        .unwrap();
+    assert_eq!(error.to_string(), "crates/a/src/lib.rs is not valid Rust");
+}

@@ -1,0 +1,192 @@
+//! SQL is spelled in `store` modules and nowhere else, so that one file knows a table's columns.
+
+use std::sync::LazyLock;
+
+use regex::Regex;
+
+use super::model::{Violation, Workspace};
+use super::tokens;
+
+pub(crate) const RULE: &str = "sql text";
+
+/// Where the engines' own session statements may stand.
+const ENGINES: &str = "crates/palyra-storage/src/engine/";
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Statement {
+    /// Names tables or columns.
+    Data,
+    /// Speaks to the engine about the connection or the transaction; names no table.
+    Session,
+}
+
+pub(crate) fn check(workspace: &Workspace) -> Vec<Violation> {
+    let mut violations = Vec::new();
+    let elsewhere = workspace.sources.iter().filter(|source| {
+        source.is_product() && !is_store(&source.path) && !source.path.contains("/palyra-testkit/")
+    });
+    for source in elsewhere {
+        for literal in tokens::strings(&source.product) {
+            let Some(statement) = recognise(&literal.value) else {
+                continue;
+            };
+            if statement == Statement::Session && source.path.starts_with(ENGINES) {
+                continue;
+            }
+            let what = format!("SQL outside of a store module: {}", excerpt(&literal.value));
+            let fix = "move it to the store.rs, or the file under store/, of the table it names";
+            violations.push(Violation::new(RULE, &source.path, what, fix).at(literal.line));
+        }
+    }
+    violations
+}
+
+fn is_store(path: &str) -> bool {
+    let (folders, file) = path.rsplit_once('/').unwrap_or(("", path));
+    file == "store.rs"
+        || folders
+            .split('/')
+            .any(|folder| matches!(folder, "store" | "migrations"))
+}
+
+/// What kind of SQL a string holds, if any.
+///
+/// Keywords in capitals are taken at their word where a statement can start. In small letters they
+/// are also English, so there the shape has to be one that prose does not have.
+pub(crate) fn recognise(text: &str) -> Option<Statement> {
+    let text = without_arguments(text.trim());
+    PATTERNS
+        .iter()
+        .find(|pattern| pattern.regex.is_match(&text))
+        .map(|pattern| pattern.statement)
+}
+
+/// Empties brackets that hold no query of their own, so that `extract(epoch FROM now())` does not
+/// look like a table is read.
+fn without_arguments(text: &str) -> String {
+    let mut kept = String::with_capacity(text.len());
+    let mut depth = 0_usize;
+    for (at, letter) in text.char_indices() {
+        let opens_query = text[at + letter.len_utf8()..]
+            .trim_start()
+            .starts_with("SELECT");
+        match letter {
+            '(' if depth > 0 || !opens_query => depth += 1,
+            ')' if depth > 1 => depth -= 1,
+            ')' if depth == 1 => {
+                depth = 0;
+                kept.push_str("()");
+            }
+            _ if depth == 0 => kept.push(letter),
+            _ => {}
+        }
+    }
+    // An opened bracket may never close in a string that is a part of a statement.
+    if depth > 0 {
+        kept.push('(');
+    }
+    kept
+}
+
+struct Pattern {
+    statement: Statement,
+    regex: Regex,
+}
+
+/// A statement starts where the string, a line, another statement or a bracket ends before it.
+const START: &str = r"(?:^|[;(\n])\s*";
+
+/// Statements in capitals, anywhere in the string where one can start.
+const DATA: &[&str] = &[
+    r"SELECT\s(?s:.*)\sFROM\s+[\w\x22{]",
+    r"(?:INSERT|REPLACE)\s+(?:OR\s+[A-Z]+\s+)?INTO\s",
+    r"UPDATE\s+(?:OR\s+[A-Z]+\s+|ONLY\s+)?[\w.\x22{}]+\s+(?:AS\s+\w+\s+)?SET\s",
+    r"DELETE\s+FROM\s",
+    r"TRUNCATE\s+(?:TABLE\s+)?[\w\x22{]+\s*(?:;|$)",
+    r"WITH\s+(?:RECURSIVE\s+)?\w+\s*(?:\(\)\s*)?AS\s+(?:NOT\s+)?(?:MATERIALIZED\s+)?\(",
+    r"CREATE\s+(?:[A-Z]+\s+){0,2}(?:TABLE|INDEX|VIEW|TRIGGER|FUNCTION|SEQUENCE|TYPE|SCHEMA|DATABASE)\s",
+    r"ALTER\s+(?:TABLE|INDEX|VIEW|TYPE|SEQUENCE|SCHEMA|DATABASE)\s",
+    r"DROP\s+(?:TABLE|INDEX|VIEW|TRIGGER|FUNCTION|SEQUENCE|TYPE|SCHEMA|DATABASE)\s",
+    r"COPY\s+[\w\x22{]+\s*(?:\(\)\s*)?(?:FROM|TO)\s",
+    r"LOCK\s+TABLE\s",
+];
+
+/// Statements that name no table, recognised only as the whole string.
+const SESSION: &[&str] = &[
+    r"BEGIN(?:\s+(?:IMMEDIATE|EXCLUSIVE|DEFERRED|TRANSACTION|READ|ISOLATION)\b[\w\s,]*)?",
+    r"START\s+TRANSACTION\b[\w\s,]*",
+    r"(?:COMMIT|ROLLBACK)(?:\s+(?:TRANSACTION|WORK|PREPARED\s+\S+))?",
+    r"ROLLBACK\s+TO\s+(?:SAVEPOINT\s+)?\S+",
+    r"(?:SAVEPOINT|RELEASE|RELEASE\s+SAVEPOINT|LISTEN|UNLISTEN|NOTIFY)\s+[\w\x22{}*]+",
+    r"SET\s+(?:LOCAL\s+|SESSION\s+)?[\w.]+\s*(?:=|TO\s).*",
+    r"SET\s+(?:LOCAL\s+|SESSION\s+)?(?:TRANSACTION|CHARACTERISTICS|CONSTRAINTS)\s.*",
+    r"SHOW\s+[\w.]+",
+    r"VACUUM(?:\s+INTO\s+\S+|\s+(?:FULL|ANALYZE))?",
+    r"(?:ANALYZE|REINDEX|CHECKPOINT)",
+    r"ATTACH\s+DATABASE\s.+",
+    r"SELECT\s+(?:\d+|[\w.]+\(\))(?:\s+AS\s+\w+)?",
+];
+
+/// Parts of statements: a string that starts like this was cut out of one.
+const FRAGMENTS: &[&str] = &[
+    r"WHERE\s+[\w.\x22{}(]+\s*(?:=|<|>|!=|\s(?:IN|IS|LIKE|NOT|BETWEEN)\s)",
+    r"(?:ORDER|GROUP)\s+BY\s+[\w.\x22{]",
+    r"(?:LEFT\s+|INNER\s+|CROSS\s+)*JOIN\s+\w+\s",
+    r"ON\s+CONFLICT\s*(?:\(|DO\s)",
+    r"(?:FROM|RETURNING)\s+[a-z_]\w*(?:\s*,\s*\w+)*$",
+    r"VALUES\s*\(",
+    r"FOR\s+UPDATE(?:\s|$)",
+];
+
+/// The same in small letters, with enough around the keywords to tell them from English.
+const SMALL: &[&str] = &[
+    r"select\s+(?:\*|[\w.]+\(.*\)|[\w.]+(?:\s*,\s*[\w.*]+)+)\s+from\s+[\w.]+",
+    r"select\s+[\w.]+\s+from\s+[\w.]+\s*(?:;|\s+where\s+[\w.]+\s*(?:=|<|>|in\s|is\s)|\s+(?:order|group)\s+by\s)",
+    r"(?:insert|replace)\s+into\s+[\w.]+\s*(?:\(|(?:default\s+)?values\b|select\s)",
+    r"update\s+[\w.]+\s+set\s+[\w.]+\s*=",
+    r"delete\s+from\s+[\w.]+(?:\s+where\s+[\w.]+\s*(?:=|<|>|in\s|is\s)|\s*;)",
+    r"create\s+(?:unique\s+|temp\s+|temporary\s+|virtual\s+)?table\s+(?:if\s+not\s+exists\s+)?[\w.]+\s*(?:\(|using\s)",
+    r"create\s+(?:unique\s+)?index\s+(?:if\s+not\s+exists\s+)?[\w.]+\s+on\s+[\w.]+\s*\(",
+    r"alter\s+table\s+[\w.]+\s+(?:add|drop|rename|alter)\s",
+    r"drop\s+(?:table|index|view|trigger)\s+(?:if\s+exists\s+[\w.]+|[\w.]+\s*;)",
+];
+
+static PATTERNS: LazyLock<Vec<Pattern>> = LazyLock::new(|| {
+    let compile = |statement, source: String| Pattern {
+        statement,
+        regex: Regex::new(&source).expect("the patterns above are valid"),
+    };
+    let data = DATA
+        .iter()
+        .map(|body| compile(Statement::Data, format!("{START}{body}")));
+    let small = SMALL
+        .iter()
+        .map(|body| compile(Statement::Data, format!("{START}{body}")));
+    let fragments = FRAGMENTS
+        .iter()
+        .map(|body| compile(Statement::Data, format!("^{body}")));
+    let session = SESSION
+        .iter()
+        .map(|body| compile(Statement::Session, format!(r"^(?:{body})\s*;?$")));
+    let pragma = compile(
+        Statement::Session,
+        format!(r"{START}(?:PRAGMA|pragma)\s+[\w.{{}}]+\s*(?:=|\(|;|$)"),
+    );
+    data.chain(small)
+        .chain(fragments)
+        .chain(session)
+        .chain([pragma])
+        .collect()
+});
+
+fn excerpt(text: &str) -> String {
+    const SHOWN: usize = 50;
+    let flat = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    match flat.char_indices().nth(SHOWN) {
+        Some((end, _)) => format!("\"{}…\"", &flat[..end]),
+        None => format!("\"{flat}\""),
+    }
+}
+
+#[cfg(test)]
+mod tests;

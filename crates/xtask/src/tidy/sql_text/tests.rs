@@ -1,0 +1,179 @@
+use super::*;
+use crate::tidy::workbench::lines;
+
+#[test]
+fn statements_are_recognised() {
+    for text in [
+        "SELECT id FROM outbox",
+        "SELECT id,\n  due_at\nFROM outbox\nWHERE due_at <= $1",
+        "SELECT count(*) FROM outbox WHERE id IN ($1, $2)",
+        "  INSERT INTO outbox (id) VALUES ($1)",
+        "INSERT OR IGNORE INTO outbox VALUES ($1)",
+        "UPDATE outbox SET due_at = $1",
+        "UPDATE outbox AS o SET due_at = $1",
+        "UPDATE {table} SET due_at = $1",
+        "DELETE FROM outbox WHERE id = $1",
+        "WITH due AS (SELECT id FROM outbox) DELETE FROM outbox",
+        "WITH RECURSIVE up(id) AS (SELECT 1)",
+        "CREATE TABLE outbox (id TEXT)",
+        "CREATE UNIQUE INDEX by_due ON outbox (due_at)",
+        "ALTER TABLE outbox ADD COLUMN lane TEXT",
+        "DROP INDEX by_due",
+        "EXISTS (SELECT 1 FROM outbox)",
+        "x; DELETE FROM outbox",
+        "WHERE id = $1",
+        "ORDER BY due_at",
+        "ON CONFLICT (id) DO NOTHING",
+        "FROM outbox",
+        "FOR UPDATE SKIP LOCKED",
+        "select * from outbox",
+        "select id, due_at from outbox",
+        "select id from outbox where id = $1",
+        "insert into outbox (id) values ($1)",
+        "update outbox set due_at = $1",
+        "delete from outbox where id = $1",
+        "create table if not exists outbox (id text)",
+        "create index by_due on outbox (due_at)",
+        "drop table if exists outbox",
+    ] {
+        assert_eq!(recognise(text), Some(Statement::Data), "{text}");
+    }
+}
+
+#[test]
+fn session_statements_are_recognised_as_such() {
+    for text in [
+        "PRAGMA journal_mode = WAL",
+        "PRAGMA journal_mode = WAL; PRAGMA foreign_keys = ON;",
+        "pragma user_version",
+        "BEGIN",
+        "BEGIN IMMEDIATE",
+        "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY",
+        "COMMIT;",
+        "ROLLBACK TO unit",
+        "SAVEPOINT unit",
+        "RELEASE unit",
+        "LISTEN palyra",
+        "SET statement_timeout = 1000",
+        "SET SESSION CHARACTERISTICS AS TRANSACTION READ ONLY",
+        "SELECT 1",
+        "SELECT pg_notify($1, $2)",
+        "SELECT CAST(extract(epoch FROM clock_timestamp()) * 1000 AS BIGINT)",
+    ] {
+        assert_eq!(recognise(text), Some(Statement::Session), "{text}");
+    }
+}
+
+#[test]
+fn prose_is_not_sql() {
+    for text in [
+        "",
+        "Select a channel from the list",
+        "select one from the list",
+        "select the lanes, then take them from the queue",
+        "Update the set of rules",
+        "update your settings",
+        "insert into the queue",
+        "Delete from disk?",
+        "delete from disk",
+        "create table of contents",
+        "create index cards",
+        "drop table service",
+        "with the lease, as (owner)",
+        "begin",
+        "commit",
+        "BEGIN WITH THE BASICS",
+        "COMMIT OR LOSE IT",
+        "SELECT must name its columns",
+        "commit was lost: COMMIT did not answer",
+        "SET",
+        "set lines = 3",
+        "where is it?",
+        "from {source}",
+        "FROM the daemon",
+        "-----BEGIN CERTIFICATE-----",
+        "a listener for LISTEN and NOTIFY",
+        "savepoint {name} is gone",
+        "values (one per line)",
+        "returning to the caller",
+    ] {
+        assert_eq!(recognise(text), None, "{text}");
+    }
+}
+
+const STATEMENT: &str = r#"const CLAIM: &str = "SELECT id FROM outbox";"#;
+
+fn check_at(path: &str, text: &str, expected: &[&str]) {
+    let workspace = Workspace::empty().with_source(path, text);
+    assert_eq!(lines(&check(&workspace)), expected);
+}
+
+#[test]
+fn sql_stands_in_store_modules_migrations_tests_and_the_testkit() {
+    for path in [
+        "crates/palyra-storage/src/store/outbox.rs",
+        "crates/palyra-memory/src/facts/store.rs",
+        "crates/palyra-storage/src/migrations/v1.rs",
+        "crates/palyra-gateway/src/router/tests.rs",
+        "crates/palyra-gateway/tests/it/router.rs",
+        "crates/palyra-storage/benches/storage.rs",
+        "crates/palyra-testkit/src/postgres.rs",
+    ] {
+        check_at(path, STATEMENT, &[]);
+    }
+    check_at(
+        "crates/palyra-gateway/src/router.rs",
+        STATEMENT,
+        &[
+            "crates/palyra-gateway/src/router.rs:1: SQL outside of a store module: \"SELECT id FROM \
+           outbox\"",
+        ],
+    );
+}
+
+#[test]
+fn engines_may_hold_session_statements_and_nothing_more() {
+    let engine = "crates/palyra-storage/src/engine/sqlite.rs";
+    check_at(engine, r#"fn begin() { run("BEGIN IMMEDIATE") }"#, &[]);
+    check_at(
+        engine,
+        STATEMENT,
+        &[
+            "crates/palyra-storage/src/engine/sqlite.rs:1: SQL outside of a store module: \"SELECT id \
+           FROM outbox\"",
+        ],
+    );
+    check_at(
+        "crates/palyra-storage/src/lease.rs",
+        r#"fn begin() { run("BEGIN IMMEDIATE") }"#,
+        &[
+            "crates/palyra-storage/src/lease.rs:1: SQL outside of a store module: \"BEGIN \
+           IMMEDIATE\"",
+        ],
+    );
+}
+
+#[test]
+fn macros_and_raw_strings_are_looked_into_and_comments_are_not() {
+    let text = r##"
+//! SELECT id FROM outbox
+/// DELETE FROM outbox
+fn claim() {
+    // DELETE FROM outbox
+    sql!(format!(r#"DELETE FROM {outbox} WHERE a_very_long_column_name = $1"#));
+}
+
+#[cfg(test)]
+mod inline {
+    const CLAIM: &str = "SELECT id FROM outbox";
+}
+"##;
+    check_at(
+        "crates/palyra-gateway/src/router.rs",
+        text,
+        &[
+            "crates/palyra-gateway/src/router.rs:6: SQL outside of a store module: \"DELETE FROM \
+           {outbox} WHERE a_very_long_column_name…\"",
+        ],
+    );
+}
