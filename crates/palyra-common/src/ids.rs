@@ -1,4 +1,7 @@
-//! Typed ULIDs: a [`RunId`] cannot be passed where a [`SessionId`] is meant.
+//! Typed ids: a [`RunId`] cannot be passed where a [`SessionId`] is meant.
+//!
+//! What Palyra makes has a ULID; what others name (a [`ConnectorId`], a [`SurfaceId`]) keeps its
+//! name.
 
 use std::fmt;
 use std::str::FromStr;
@@ -9,10 +12,12 @@ use ulid::Ulid;
 use crate::serde_text;
 use crate::time::Timestamp;
 
+mod named;
 mod parse;
 #[cfg(test)]
 mod tests;
 
+pub use named::{ConnectorId, MAX_NAME_CHARS, NameParseError, SurfaceId};
 pub use parse::{IdParseError, IdProblem};
 
 /// The largest time that a ULID holds: 48 bits of milliseconds.

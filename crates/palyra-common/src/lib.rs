@@ -5,14 +5,18 @@
 //! refuses the usual ways around that.
 //!
 //! - [`time`]: instants and lengths of time, and the [`Clock`] port.
-//! - [`ids`]: typed ULIDs.
+//! - [`ids`]: typed ids.
 //! - [`error`]: the registry of stable error codes and the envelope that carries one to a user.
 //! - [`runtime_contracts`]: the closed sets of words that cross a wire, defined once.
+//! - [`handoff`]: the link with which a person moves from one surface to another.
+//! - [`deployment_profiles`]: the three ways in which Palyra is run.
 //! - [`text`]: what is done to text as it enters.
 
 #![warn(missing_docs)]
 
+pub mod deployment_profiles;
 pub mod error;
+pub mod handoff;
 pub mod ids;
 pub mod runtime_contracts;
 pub mod text;
@@ -20,8 +24,11 @@ pub mod time;
 
 mod serde_text;
 
+pub use deployment_profiles::DeploymentProfile;
 pub use error::{ErrorCode, StableErrorEnvelope};
+pub use handoff::CrossSurfaceHandoff;
 pub use ids::{
-    ApprovalId, EventId, IdParseError, IncarnationId, ObjectiveId, RunId, SessionId, TypedId,
+    ApprovalId, ConnectorId, EventId, IdParseError, IncarnationId, ObjectiveId, RunId, SessionId,
+    SurfaceId, TypedId,
 };
 pub use time::{Clock, Duration, Timestamp};

@@ -48,6 +48,8 @@ const MODULES: &[&[&ContractDescriptor]] = &[
     channels::CONTRACTS,
     access::CONTRACTS,
     surfaces::CONTRACTS,
+    crate::handoff::CONTRACTS,
+    crate::deployment_profiles::CONTRACTS,
 ];
 
 /// Every runtime contract, in a fixed order.
