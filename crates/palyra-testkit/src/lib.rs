@@ -1,4 +1,6 @@
-//! What tests of this workspace share: a throw-away Postgres.
+//! What tests of this workspace share: a throw-away Postgres and a proxy that cuts connections at
+//! COMMIT, child processes to kill and restart, crash points, a fake clock, printed seeds, full
+//! disks.
 //!
 //! A dev-dependency only. It never links a database driver: Postgres is driven through its own
 //! installed programs. Whatever is started here ends and is removed with the test process, also
@@ -6,6 +8,12 @@
 
 mod account;
 mod entropy;
+mod guard;
 mod tool;
 
+pub mod clock;
+pub mod crash;
+pub mod fs;
 pub mod postgres;
+pub mod process;
+pub mod seed;

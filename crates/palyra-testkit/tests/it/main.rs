@@ -1,4 +1,20 @@
 //! The testkit tested: what it promises to tests of other crates.
 
 #[cfg(test)]
+mod clock;
+#[cfg(test)]
+mod crash;
+#[cfg(test)]
+mod file_system;
+#[cfg(test)]
+mod orphans;
+#[cfg(test)]
 mod postgres_server;
+#[cfg(test)]
+mod postgres_shared;
+#[cfg(test)]
+mod process;
+#[cfg(test)]
+mod seed;
+#[cfg(test)]
+mod world;

@@ -2,6 +2,8 @@ use std::path::Path;
 
 use palyra_testkit::postgres::{DatabaseLocale, PostgresServer, StopMode, TestDatabase};
 
+use crate::world::any_process_in;
+
 fn database(locale: DatabaseLocale) -> TestDatabase {
     PostgresServer::shared()
         .unwrap()
@@ -151,13 +153,4 @@ fn is_listed(segment: &str) -> bool {
     table
         .lines()
         .any(|line| line.split_whitespace().nth(1) == Some(segment))
-}
-
-/// Whether any process has `dir` in its command line or as its working directory.
-fn any_process_in(dir: &Path) -> bool {
-    std::fs::read_dir("/proc").unwrap().flatten().any(|entry| {
-        let cwd = std::fs::read_link(entry.path().join("cwd")).unwrap_or_default();
-        let line = std::fs::read_to_string(entry.path().join("cmdline")).unwrap_or_default();
-        cwd.starts_with(dir) || line.contains(dir.to_str().unwrap())
-    })
 }
