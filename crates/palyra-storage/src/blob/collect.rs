@@ -1,0 +1,37 @@
+//! Removing blobs that nobody needs any more.
+
+use object_store::ObjectStoreExt;
+use palyra_common::time::Duration;
+
+use super::{BlobError, BlobStore, object_path, rows};
+use crate::crash_point;
+
+/// A blob is collected when nobody has held it for this long.
+pub const COLLECT_AFTER: Duration = Duration::from_hours(24);
+
+impl BlobStore {
+    /// Removes up to `limit` blobs that nobody has held for [`COLLECT_AFTER`]. Says how many.
+    ///
+    /// First the rows say `deleting`, so that nobody can take hold of them any more, then the
+    /// objects go, then the rows. Whoever puts the same content meanwhile gets a new object
+    /// under a new name, which this does not touch.
+    pub async fn collect(&self, limit: u32) -> Result<u64, BlobError> {
+        let before = self.clock.now() - COLLECT_AFTER;
+        let unheld = self
+            .db
+            .write(move |tx| rows::claim_unheld(tx, before, limit))
+            .await?;
+        let mut collected = 0;
+        for blob in unheld {
+            crash_point!("blob.before_delete");
+            match self.objects.delete(&object_path(&blob)).await {
+                Ok(()) | Err(object_store::Error::NotFound { .. }) => {}
+                Err(error) => return Err(error.into()),
+            }
+            crash_point!("blob.after_delete");
+            self.db.write(move |tx| rows::remove(tx, &blob)).await?;
+            collected += 1;
+        }
+        Ok(collected)
+    }
+}

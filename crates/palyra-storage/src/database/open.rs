@@ -1,0 +1,131 @@
+//! Opening a database: lock, migrate, start the threads.
+
+use std::fs::{File, TryLockError};
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, RwLock};
+
+use tokio::sync::watch;
+use tokio_postgres::Config;
+
+use super::threads::{self, Started};
+use super::{Database, Inner};
+use crate::StorageError;
+use crate::config::StorageConfig;
+use crate::engine::EngineKind;
+use crate::engine::postgres::connect::Dial;
+use crate::engine::sqlite::SqliteFile;
+use crate::engine::sqlite::migrate::from_io;
+use crate::migrate::{MIGRATIONS, Migration};
+use crate::notify::Bell;
+
+/// The SQLite file in the data directory.
+pub const DATABASE_FILE: &str = "palyra.db";
+const LOCK_FILE: &str = "palyra.lock";
+
+/// What to open.
+#[derive(Debug, Clone)]
+pub struct OpenOptions {
+    /// Where this node keeps its files.
+    pub data_dir: PathBuf,
+    /// Section `[storage]`.
+    pub config: StorageConfig,
+    /// The schema. Anything but [`MIGRATIONS`] is for tests of migrations.
+    pub migrations: &'static [Migration],
+}
+
+impl OpenOptions {
+    /// A SQLite file in `data_dir`, with defaults.
+    pub fn in_directory(data_dir: impl Into<PathBuf>) -> Self {
+        Self {
+            data_dir: data_dir.into(),
+            config: StorageConfig::default(),
+            migrations: MIGRATIONS,
+        }
+    }
+}
+
+impl Database {
+    /// Opens, and migrates if need be. On SQLite the data directory is locked for as long as the
+    /// database is open, and every lease is free, since nobody else can hold one.
+    pub async fn open(options: OpenOptions) -> Result<Self, StorageError> {
+        options.config.check()?;
+        let opened = tokio::task::spawn_blocking(move || open(&options)).await;
+        opened.unwrap_or_else(|_| Err(StorageError::internal("opening the database panicked")))
+    }
+}
+
+fn open(options: &OpenOptions) -> Result<Database, StorageError> {
+    let bell = Arc::new(Bell::default());
+    let (closed, watcher) = watch::channel(false);
+    let incarnation = crate::clock::new_id();
+    let url = options.config.url.trim();
+    let (engine, started) = if url.is_empty() {
+        let lock = lock_directory(&options.data_dir)?;
+        let file = sqlite_file(options)?;
+        (
+            EngineKind::Sqlite,
+            threads::sqlite(options, file, lock, &bell)?,
+        )
+    } else {
+        let dial = Dial::new(parse_url(url)?);
+        let started = threads::postgres(options, &dial, incarnation, &bell, watcher)?;
+        (EngineKind::Postgres, started)
+    };
+    let Started { queues, threads } = started;
+    Ok(Database(Arc::new(Inner {
+        engine,
+        incarnation,
+        queues: RwLock::new(Some(queues)),
+        bell,
+        closed,
+        threads: Mutex::new(threads),
+    })))
+}
+
+fn parse_url(url: &str) -> Result<Config, StorageError> {
+    let refuse = |what: String| Err(StorageError::InvalidValue { what });
+    if !url.starts_with("postgres://") && !url.starts_with("postgresql://") {
+        // The value may hold a password, so it is not repeated.
+        return refuse("storage.url starts with postgres:// or is empty for SQLite".into());
+    }
+    match url.parse() {
+        Ok(config) => Ok(config),
+        Err(error) => refuse(format!("storage.url: {}", crate::error::describe(&error))),
+    }
+}
+
+/// Holds the data directory for this process. The lock ends with the process, however it ends.
+fn lock_directory(folder: &Path) -> Result<File, StorageError> {
+    make_private_directory(folder).map_err(|error| from_io(folder, error))?;
+    let path = folder.join(LOCK_FILE);
+    let file = private_file(&path).map_err(|error| from_io(&path, error))?;
+    match file.try_lock() {
+        Ok(()) => Ok(file),
+        Err(TryLockError::WouldBlock) => Err(StorageError::Locked { path }),
+        Err(TryLockError::Error(error)) => Err(from_io(&path, error)),
+    }
+}
+
+fn sqlite_file(options: &OpenOptions) -> Result<SqliteFile, StorageError> {
+    let path = options.data_dir.join(DATABASE_FILE);
+    // SQLite gives the log beside it the same permissions.
+    private_file(&path).map_err(|error| from_io(&path, error))?;
+    let max_bytes = Some(options.config.max_bytes).filter(|bytes| *bytes > 0);
+    Ok(SqliteFile { path, max_bytes })
+}
+
+fn make_private_directory(folder: &Path) -> std::io::Result<()> {
+    let mut builder = std::fs::DirBuilder::new();
+    builder.recursive(true);
+    #[cfg(unix)]
+    std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
+    builder.create(folder)
+}
+
+fn private_file(path: &Path) -> std::io::Result<File> {
+    let mut options = File::options();
+    options.read(true).write(true).create(true).truncate(false);
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+    options.open(path)
+}

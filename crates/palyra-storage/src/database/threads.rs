@@ -1,0 +1,148 @@
+//! The threads behind a database.
+
+use std::fs::File;
+use std::sync::Arc;
+use std::thread::{Builder, JoinHandle};
+
+use palyra_common::ids::IncarnationId;
+use tokio::runtime::Runtime;
+use tokio::sync::{mpsc, watch};
+
+use super::{OpenOptions, Queues};
+use crate::StorageError;
+use crate::engine::postgres::connect::Dial;
+use crate::engine::postgres::doorbell::{Doorbell, Outgoing};
+use crate::engine::postgres::worker::{Access, Worker};
+use crate::engine::queue::SharedQueue;
+use crate::engine::sqlite::connection::{open_reader, open_writer};
+use crate::engine::sqlite::readers::Reader;
+use crate::engine::sqlite::statements::SqliteStatements;
+use crate::engine::sqlite::writer::Writer;
+use crate::engine::{postgres, sqlite};
+use crate::notify::Bell;
+use crate::store::leases;
+use crate::tx::Tx;
+
+pub(super) struct Started {
+    pub(super) queues: Queues,
+    pub(super) threads: Vec<JoinHandle<()>>,
+}
+
+pub(super) fn sqlite(
+    options: &OpenOptions,
+    file: sqlite::SqliteFile,
+    lock: File,
+    bell: &Arc<Bell>,
+) -> Result<Started, StorageError> {
+    let connection = open_writer(&file)?;
+    sqlite::migrate::migrate(&connection, file.path(), options.migrations)?;
+    let mut statements = SqliteStatements {
+        connection: &connection,
+        path: file.path(),
+    };
+    leases::release_everything(&mut Tx::new(&mut statements))?;
+
+    let (queues, writes, reads) = queues(options);
+    let mut threads = Vec::new();
+    let reads = SharedQueue::new(reads);
+    for _ in 0..options.config.readers {
+        let connection = Some(open_reader(&file)?);
+        let reader = Reader {
+            file: file.clone(),
+            connection,
+            units: reads.clone(),
+        };
+        threads.push(spawn("palyra-read", move || reader.run())?);
+    }
+    let writer = Writer {
+        file,
+        connection: Some(connection),
+        units: writes,
+        bell: bell.clone(),
+    };
+    threads.push(spawn("palyra-write", move || {
+        writer.run();
+        // Nobody else may open the directory before the last commit is done.
+        drop(lock);
+    })?);
+    Ok(Started { queues, threads })
+}
+
+pub(super) fn postgres(
+    options: &OpenOptions,
+    dial: &Dial,
+    node: IncarnationId,
+    bell: &Arc<Bell>,
+    closed: watch::Receiver<bool>,
+) -> Result<Started, StorageError> {
+    postgres::migrate::migrate(&runtime()?, dial, options.migrations)?;
+
+    let (queues, writes, reads) = queues(options);
+    let outgoing = Arc::new(Outgoing::default());
+    let mut threads = Vec::new();
+    let pools = [
+        (
+            Access::Write,
+            SharedQueue::new(writes),
+            options.config.connections,
+        ),
+        (
+            Access::Read,
+            SharedQueue::new(reads),
+            options.config.readers,
+        ),
+    ];
+    for (access, units, connections) in pools {
+        for _ in 0..connections {
+            let worker = Worker {
+                access,
+                dial: dial.clone(),
+                node,
+                runtime: runtime()?,
+                units: units.clone(),
+                bell: bell.clone(),
+                outgoing: outgoing.clone(),
+                retry_for: options.config.retry_for.into(),
+                link: None,
+            };
+            threads.push(spawn("palyra-postgres", move || worker.run())?);
+        }
+    }
+    let doorbell = Doorbell {
+        dial: dial.clone(),
+        node,
+        bell: bell.clone(),
+        outgoing,
+        closed,
+    };
+    let bells = runtime()?;
+    threads.push(spawn("palyra-notices", move || {
+        bells.block_on(doorbell.run())
+    })?);
+    Ok(Started { queues, threads })
+}
+
+type Incoming = mpsc::Receiver<Box<dyn crate::unit::UnitOfWork>>;
+
+fn queues(options: &OpenOptions) -> (Queues, Incoming, Incoming) {
+    let waiting = options.config.queue as usize;
+    let (writes, incoming_writes) = mpsc::channel(waiting);
+    let (reads, incoming_reads) = mpsc::channel(waiting);
+    (Queues { writes, reads }, incoming_writes, incoming_reads)
+}
+
+/// Each connection is driven by the thread that uses it, so a statement costs no hop between
+/// threads.
+fn runtime() -> Result<Runtime, StorageError> {
+    tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()
+        .map_err(|error| StorageError::Unavailable(Arc::new(error)))
+}
+
+fn spawn(name: &str, work: impl FnOnce() + Send + 'static) -> Result<JoinHandle<()>, StorageError> {
+    Builder::new()
+        .name(name.to_owned())
+        .spawn(work)
+        .map_err(|error| StorageError::Unavailable(Arc::new(error)))
+}

@@ -1,0 +1,80 @@
+//! Connecting, and what every session is told first.
+
+use std::collections::HashMap;
+use std::time::Duration;
+
+use palyra_common::ids::IncarnationId;
+use tokio::task::JoinHandle;
+use tokio_postgres::{Client, Config, NoTls, Statement};
+
+use super::marks::Slot;
+
+const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
+
+/// A session never waits for ever: not for a statement, not for a lock, and not, holding locks,
+/// for a program that was stopped. A server that was told to answer commits before they are on
+/// its disk is overruled; one that was told to wait for its replicas is not.
+const SESSION: &str = "SET statement_timeout = '30s'; SET lock_timeout = '10s';
+    SET idle_in_transaction_session_timeout = '15s';
+    SELECT set_config('synchronous_commit', 'on', false)
+        WHERE current_setting('synchronous_commit') = 'off'";
+
+/// How to reach the server.
+#[derive(Clone)]
+pub(crate) struct Dial {
+    config: Config,
+}
+
+impl Dial {
+    pub(crate) fn new(mut config: Config) -> Self {
+        config.connect_timeout(CONNECT_TIMEOUT);
+        if config.get_application_name().is_none() {
+            config.application_name("palyrad");
+        }
+        Self { config }
+    }
+
+    /// A session without a slot for commit marks: for migrations, which make the table for them.
+    pub(crate) async fn bare_link(&self) -> Result<Link, tokio_postgres::Error> {
+        let (client, connection) = self.config.connect(NoTls).await?;
+        let driver = tokio::spawn(async move {
+            // Its end is seen by every statement as a closed connection.
+            let _ = connection.await;
+        });
+        let link = Link {
+            client,
+            driver,
+            statements: HashMap::new(),
+            slot: None,
+        };
+        link.client.batch_execute(SESSION).await?;
+        Ok(link)
+    }
+
+    /// A session as the workers use it.
+    pub(crate) async fn link(&self, node: IncarnationId) -> Result<Link, tokio_postgres::Error> {
+        let mut link = self.bare_link().await?;
+        link.slot = Some(Slot::open(&link.client, node).await?);
+        Ok(link)
+    }
+
+    /// The configuration, for the listening connection, which drives itself.
+    pub(crate) fn config(&self) -> &Config {
+        &self.config
+    }
+}
+
+/// One connection with its prepared statements.
+pub(crate) struct Link {
+    pub(crate) client: Client,
+    driver: JoinHandle<()>,
+    pub(crate) statements: HashMap<&'static str, Statement>,
+    /// The row in which this connection marks what it commits.
+    pub(crate) slot: Option<Slot>,
+}
+
+impl Drop for Link {
+    fn drop(&mut self) {
+        self.driver.abort();
+    }
+}

@@ -1,0 +1,70 @@
+//! Finding out what became of a COMMIT whose answer was lost.
+//!
+//! Each connection owns a row. The last thing a transaction does, in the same message as its
+//! COMMIT, is to write the id of its unit there. When the answer is lost, the next connection
+//! *takes the row away*: that waits for a commit still under way, shows which unit was the last
+//! to be committed, and makes the mark of a COMMIT that is still travelling fail, and with it
+//! that commit. So the answer is final, and the unit can be run again without doubling it.
+
+use futures_util::future::join;
+use palyra_common::ids::{EventId, IncarnationId};
+use tokio_postgres::error::SqlState;
+use tokio_postgres::types::ToSql;
+use tokio_postgres::{Client, Error, Statement};
+
+use crate::store::commit_marks;
+
+/// The row of one connection.
+pub(crate) struct Slot {
+    name: String,
+    mark: Statement,
+}
+
+impl Slot {
+    pub(super) async fn open(client: &Client, node: IncarnationId) -> Result<Self, Error> {
+        let name = crate::clock::new_id::<EventId>().to_string();
+        client
+            .execute(commit_marks::OPEN.postgres, &[&name, &node.to_string()])
+            .await?;
+        let mark = client.prepare(commit_marks::MARK.postgres).await?;
+        Ok(Self { name, mark })
+    }
+
+    /// Commits, leaving `unit` as the mark.
+    pub(super) async fn commit(&self, client: &Client, unit: &str) -> Result<(), Error> {
+        let params: [&(dyn ToSql + Sync); 2] = [&self.name, &unit];
+        let (marked, committed) = join(
+            client.query(&self.mark, &params),
+            client.batch_execute("COMMIT"),
+        )
+        .await;
+        marked.and(committed)
+    }
+
+    /// Asks, on another connection than the lost one, whether `unit` was committed.
+    pub(super) async fn take(&self, client: &Client, unit: &str) -> Result<Fate, Error> {
+        let taken = client
+            .query_opt(commit_marks::TAKE.postgres, &[&self.name])
+            .await?;
+        Ok(match taken {
+            Some(row) if row.get::<_, Option<&str>>(0) == Some(unit) => Fate::Committed,
+            Some(_) => Fate::NotCommitted,
+            None => Fate::Unknown,
+        })
+    }
+}
+
+/// The row of this connection was swept away while it was idle; the commit was refused.
+pub(super) fn slot_is_gone(error: &Error) -> bool {
+    error.code() == Some(&SqlState::DIVISION_BY_ZERO)
+}
+
+/// What became of the last commit of a lost connection.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Fate {
+    Committed,
+    /// It was not committed, and never will be.
+    NotCommitted,
+    /// The row is gone: somebody swept it.
+    Unknown,
+}

@@ -1,0 +1,118 @@
+//! Bringing a Postgres database up to date, by one node at a time.
+
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use tokio::runtime::Runtime;
+use tokio_postgres::{Client, Error};
+
+use super::connect::{Dial, Link};
+use super::fault::classify;
+use super::statements::PostgresStatements;
+use crate::engine::EngineKind;
+use crate::migrate::{Migration, SchemaState, failed, plan, render};
+use crate::store::schema;
+use crate::tx::Tx;
+use crate::{StorageError, crash_point};
+
+/// Spells "palyra" in ASCII: the advisory lock under which schemas are migrated.
+const LOCK: i64 = 0x70_61_6c_79_72_61;
+const LOCK_WAIT: Duration = Duration::from_secs(300);
+const LOCK_PAUSE: Duration = Duration::from_millis(100);
+/// Building an index on a large table takes longer than any ordinary statement may.
+const PATIENCE: &str = "SET statement_timeout = 0; SET idle_in_transaction_session_timeout = 0";
+const TRY_LOCK: &str = "SELECT pg_try_advisory_lock($1)";
+
+/// Carries out what is missing. The lock belongs to the session, so it ends with a node that is
+/// killed.
+pub(crate) fn migrate(
+    runtime: &Runtime,
+    dial: &Dial,
+    migrations: &'static [Migration],
+) -> Result<(), StorageError> {
+    let fault = |error: Error| classify(error).error;
+    let mut link = runtime.block_on(dial.bare_link()).map_err(fault)?;
+    runtime
+        .block_on(link.client.batch_execute(PATIENCE))
+        .map_err(fault)?;
+    runtime.block_on(lock(&link.client))?;
+    let state = transaction(runtime, &mut link, None, |tx| {
+        schema::create(tx)?;
+        schema::read(tx)
+    })?;
+    for step in plan(EngineKind::Postgres, state, migrations)? {
+        tracing::info!(
+            version = step.version,
+            name = step.name,
+            "migrating the database"
+        );
+        let script = render(step, EngineKind::Postgres);
+        transaction(runtime, &mut link, Some(&script), |tx| {
+            crash_point!("migrate.inside_step");
+            let (version, oldest_binary) = (step.version, step.oldest_binary);
+            schema::set(
+                tx,
+                SchemaState {
+                    version,
+                    oldest_binary,
+                },
+            )
+        })
+        .map_err(|error| failed(step, error))?;
+        crash_point!("migrate.after_step");
+    }
+    Ok(())
+}
+
+async fn lock(client: &Client) -> Result<(), StorageError> {
+    let fault = |error: Error| classify(error).error;
+    let deadline = Instant::now() + LOCK_WAIT;
+    loop {
+        let row = client.query_one(TRY_LOCK, &[&LOCK]).await.map_err(fault)?;
+        if row.get(0) {
+            return Ok(());
+        }
+        if Instant::now() >= deadline {
+            let waited = std::io::Error::other("another node has been migrating for five minutes");
+            return Err(StorageError::Busy(Arc::new(waited)));
+        }
+        tokio::time::sleep(LOCK_PAUSE).await;
+    }
+}
+
+fn transaction<T>(
+    runtime: &Runtime,
+    link: &mut Link,
+    script: Option<&str>,
+    work: impl FnOnce(&mut Tx<'_>) -> Result<T, StorageError>,
+) -> Result<T, StorageError> {
+    let fault = |error: Error| classify(error).error;
+    runtime
+        .block_on(link.client.batch_execute("BEGIN"))
+        .map_err(fault)?;
+    let scripted = match script {
+        Some(script) => runtime
+            .block_on(link.client.batch_execute(script))
+            .map_err(fault),
+        None => Ok(()),
+    };
+    let outcome = scripted.and_then(|()| {
+        let mut statements = PostgresStatements {
+            runtime,
+            link: &mut *link,
+            opening: None,
+            again: None,
+        };
+        work(&mut Tx::new(&mut statements))
+    });
+    let last = if outcome.is_ok() {
+        "COMMIT"
+    } else {
+        "ROLLBACK"
+    };
+    let ended = runtime
+        .block_on(link.client.batch_execute(last))
+        .map_err(fault);
+    let value = outcome?;
+    ended.map(|()| value)
+}

@@ -1,0 +1,22 @@
+//! SQLite: one writer thread that commits for everybody, a few reader threads.
+
+pub(crate) mod connection;
+pub(crate) mod migrate;
+pub(crate) mod readers;
+pub(crate) mod statements;
+pub(crate) mod writer;
+
+use std::path::{Path, PathBuf};
+
+/// Where the database is and how large it may grow.
+#[derive(Debug, Clone)]
+pub(crate) struct SqliteFile {
+    pub(crate) path: PathBuf,
+    pub(crate) max_bytes: Option<u64>,
+}
+
+impl SqliteFile {
+    pub(crate) fn path(&self) -> &Path {
+        &self.path
+    }
+}

@@ -1,0 +1,92 @@
+//! Opening connections, and what SQLite's errors mean to us.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use rusqlite::{Connection, Error, ErrorCode, OpenFlags};
+
+use super::SqliteFile;
+use crate::StorageError;
+
+/// Long enough for a backup tool's lock to pass, short enough to be told.
+const BUSY_MILLIS: u64 = 5_000;
+/// Statements kept compiled on each connection; more than the program has.
+const CACHED_STATEMENTS: usize = 512;
+const PAGE_BYTES: u64 = 4_096;
+
+/// The connection that writes. WAL with `synchronous=FULL`: a commit that was answered is on
+/// the disk, whatever dies.
+pub(crate) fn open_writer(file: &SqliteFile) -> Result<Connection, StorageError> {
+    let flags = OpenFlags::SQLITE_OPEN_READ_WRITE
+        | OpenFlags::SQLITE_OPEN_CREATE
+        | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+    let open = || {
+        let connection = Connection::open_with_flags(file.path(), flags)?;
+        prepare(&connection)?;
+        connection.execute_batch(
+            "PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA foreign_keys = ON;
+             PRAGMA journal_size_limit = 67108864;",
+        )?;
+        if let Some(bytes) = file.max_bytes {
+            let pages = i64::try_from(bytes / PAGE_BYTES).unwrap_or(i64::MAX).max(1);
+            connection.pragma_update(None, "max_page_count", pages)?;
+        }
+        Ok(connection)
+    };
+    open().map_err(|error| classify(error, file.path()))
+}
+
+/// A connection that cannot write.
+pub(crate) fn open_reader(file: &SqliteFile) -> Result<Connection, StorageError> {
+    let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+    let open = || {
+        let connection = Connection::open_with_flags(file.path(), flags)?;
+        prepare(&connection)?;
+        connection.execute_batch("PRAGMA query_only = ON")?;
+        Ok(connection)
+    };
+    open().map_err(|error| classify(error, file.path()))
+}
+
+fn prepare(connection: &Connection) -> rusqlite::Result<()> {
+    connection.busy_timeout(std::time::Duration::from_millis(BUSY_MILLIS))?;
+    connection.set_prepared_statement_cache_capacity(CACHED_STATEMENTS);
+    connection.execute_batch("PRAGMA temp_store = MEMORY")
+}
+
+/// What an error of SQLite means. The extended code tells a rule of the schema from a failing
+/// disk, and only the former leaves the transaction alive.
+pub(crate) fn classify(error: Error, path: &Path) -> StorageError {
+    let code = error.sqlite_error_code();
+    let cause = Arc::new(error);
+    match code {
+        Some(ErrorCode::ConstraintViolation) => StorageError::Constraint(cause),
+        Some(ErrorCode::DiskFull) => StorageError::DiskFull(cause),
+        Some(ErrorCode::DatabaseCorrupt | ErrorCode::NotADatabase) => StorageError::Corrupt(cause),
+        Some(ErrorCode::ReadOnly | ErrorCode::PermissionDenied) => StorageError::ReadOnly {
+            path: path.to_owned(),
+            cause,
+        },
+        Some(ErrorCode::CannotOpen) if !is_writable(path) => StorageError::ReadOnly {
+            path: path.to_owned(),
+            cause,
+        },
+        Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked) => StorageError::Busy(cause),
+        Some(
+            ErrorCode::SystemIoFailure
+            | ErrorCode::CannotOpen
+            | ErrorCode::OutOfMemory
+            | ErrorCode::OperationInterrupted
+            | ErrorCode::FileLockingProtocolFailed
+            | ErrorCode::OperationAborted
+            | ErrorCode::NoLargeFileSupport,
+        ) => StorageError::Unavailable(cause),
+        Some(_) | None => StorageError::internal(crate::error::describe(&cause)),
+    }
+}
+
+fn is_writable(path: &Path) -> bool {
+    path.parent()
+        .and_then(|folder| std::fs::metadata(folder).ok())
+        .is_some_and(|folder| !folder.permissions().readonly())
+}

@@ -1,0 +1,131 @@
+//! Bringing a SQLite file up to date.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use rusqlite::Connection;
+
+use super::connection::classify;
+use super::statements::SqliteStatements;
+use crate::engine::EngineKind;
+use crate::migrate::{Migration, SchemaState, failed, plan, render};
+use crate::store::schema;
+use crate::tx::Tx;
+use crate::{StorageError, crash_point};
+
+/// Carries out what is missing, each step in one transaction. A process that is killed in the
+/// middle leaves the last finished step, and the next start goes on from there.
+pub(crate) fn migrate(
+    connection: &Connection,
+    path: &Path,
+    migrations: &'static [Migration],
+) -> Result<(), StorageError> {
+    let state = transaction(connection, path, |tx| {
+        schema::create(tx)?;
+        schema::read(tx)
+    })?;
+    let missing = plan(EngineKind::Sqlite, state, migrations)?;
+    if missing.is_empty() {
+        return Ok(());
+    }
+    if state.version > 0 {
+        keep_copy(connection, path, state.version)?;
+        crash_point!("migrate.after_copy");
+    }
+    for step in missing {
+        tracing::info!(
+            version = step.version,
+            name = step.name,
+            "migrating the database"
+        );
+        apply(connection, path, step).map_err(|error| failed(step, error))?;
+        crash_point!("migrate.after_step");
+    }
+    Ok(())
+}
+
+fn apply(connection: &Connection, path: &Path, step: &Migration) -> Result<(), StorageError> {
+    transaction(connection, path, |tx| {
+        connection
+            .execute_batch(&render(step, EngineKind::Sqlite))
+            .map_err(|error| classify(error, path))?;
+        crash_point!("migrate.inside_step");
+        let (version, oldest_binary) = (step.version, step.oldest_binary);
+        schema::set(
+            tx,
+            SchemaState {
+                version,
+                oldest_binary,
+            },
+        )
+    })
+}
+
+fn transaction<T>(
+    connection: &Connection,
+    path: &Path,
+    work: impl FnOnce(&mut Tx<'_>) -> Result<T, StorageError>,
+) -> Result<T, StorageError> {
+    let run = |text| {
+        connection
+            .execute_batch(text)
+            .map_err(|error| classify(error, path))
+    };
+    run("BEGIN IMMEDIATE")?;
+    let mut statements = SqliteStatements { connection, path };
+    let outcome = work(&mut Tx::new(&mut statements)).and_then(|value| {
+        run("COMMIT")?;
+        Ok(value)
+    });
+    if outcome.is_err() && !connection.is_autocommit() {
+        run("ROLLBACK")?;
+    }
+    outcome
+}
+
+/// The copy that is kept beside a file before its schema `version` is migrated.
+pub(crate) fn copy_path(path: &Path, version: i64) -> PathBuf {
+    let mut name = path.as_os_str().to_owned();
+    name.push(format!(".schema-{version}.copy"));
+    PathBuf::from(name)
+}
+
+/// Writes the copy under another name first: a copy that bears its name is whole.
+fn keep_copy(connection: &Connection, path: &Path, version: i64) -> Result<(), StorageError> {
+    let copy = copy_path(path, version);
+    let unfinished = copy.with_extension("copy.unfinished");
+    let trouble = |error: std::io::Error| from_io(&copy, error);
+    match std::fs::remove_file(&unfinished) {
+        Ok(()) => {}
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => {}
+        Err(error) => return Err(trouble(error)),
+    }
+    connection
+        .execute("VACUUM INTO ?1", [unfinished.to_string_lossy()])
+        .map_err(|error| classify(error, path))?;
+    let file = std::fs::File::open(&unfinished).map_err(trouble)?;
+    file.sync_all().map_err(trouble)?;
+    std::fs::rename(&unfinished, &copy).map_err(trouble)?;
+    if let Some(folder) = copy.parent() {
+        std::fs::File::open(folder)
+            .and_then(|folder| folder.sync_all())
+            .map_err(trouble)?;
+    }
+    tracing::info!(copy = %copy.display(), "kept a copy of the database before migrating it");
+    Ok(())
+}
+
+/// What an error of the file system means.
+pub(crate) fn from_io(path: &Path, error: std::io::Error) -> StorageError {
+    use std::io::ErrorKind;
+    let kind = error.kind();
+    let cause = Arc::new(error);
+    match kind {
+        ErrorKind::PermissionDenied | ErrorKind::ReadOnlyFilesystem => StorageError::ReadOnly {
+            path: path.to_owned(),
+            cause,
+        },
+        ErrorKind::StorageFull | ErrorKind::QuotaExceeded => StorageError::DiskFull(cause),
+        _ => StorageError::Unavailable(cause),
+    }
+}

@@ -1,0 +1,205 @@
+//! The one thread that writes. It commits for everybody who is waiting, once.
+
+use std::sync::Arc;
+
+use rusqlite::Connection;
+use tokio::sync::mpsc;
+
+use super::SqliteFile;
+use super::connection::{classify, open_writer};
+use super::statements::{SqliteStatements, savepoint};
+use crate::notify::{Bell, Topic};
+use crate::tx::{SavepointStep, Tx, fails_everything};
+use crate::unit::{UnitOfWork, Verdict};
+use crate::{StorageError, crash_point};
+
+/// The largest group. Bounds how long the first caller of a group waits for the last.
+const GROUP_LIMIT: usize = 256;
+
+pub(crate) struct Writer {
+    pub(crate) file: SqliteFile,
+    pub(crate) connection: Option<Connection>,
+    pub(crate) units: mpsc::Receiver<Box<dyn UnitOfWork>>,
+    pub(crate) bell: Arc<Bell>,
+}
+
+/// A unit that ran, and whether what it wrote is part of the commit.
+struct Ran {
+    unit: Box<dyn UnitOfWork>,
+    topics: Vec<Topic>,
+}
+
+/// The transaction cannot go on: what SQLite said, those who were in it, and how far it got.
+struct Broken {
+    error: StorageError,
+    ran: Vec<Ran>,
+    stage: Stage,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Stage {
+    BeforeCommit,
+    Commit,
+}
+
+impl Writer {
+    /// Works until the last handle is gone.
+    pub(crate) fn run(mut self) {
+        let mut ran = Vec::with_capacity(GROUP_LIMIT);
+        while let Some(first) = self.units.blocking_recv() {
+            if let Err(broken) = self.group(first, &mut ran) {
+                self.give_up(broken);
+            }
+        }
+    }
+
+    /// Runs `first` at once and then whatever has come in meanwhile, commits, answers. Nobody
+    /// waits for a group to fill: alone, a caller is a group of one.
+    fn group(&mut self, first: Box<dyn UnitOfWork>, ran: &mut Vec<Ran>) -> Result<(), Broken> {
+        let connection = match ready(&mut self.connection, &self.file) {
+            Ok(connection) => connection,
+            Err(error) => return Err(Broken::before_commit(error, vec![Ran::nothing(first)])),
+        };
+        let fault = |error| classify(error, self.file.path());
+        if let Err(error) = statement(connection, "BEGIN IMMEDIATE") {
+            return Err(Broken::before_commit(
+                fault(error),
+                vec![Ran::nothing(first)],
+            ));
+        }
+        let mut next = Some(first);
+        while let Some(unit) = next.take() {
+            if !unit.is_abandoned()
+                && let Err(error) = run_unit(connection, &self.file, unit, ran)
+            {
+                return Err(Broken::before_commit(error, std::mem::take(ran)));
+            }
+            if ran.len() < GROUP_LIMIT {
+                next = self.units.try_recv().ok();
+            }
+        }
+        crash_point!("sqlite.before_commit");
+        if let Err(error) = statement(connection, "COMMIT") {
+            let (error, stage) = (fault(error), Stage::Commit);
+            return Err(Broken {
+                error,
+                ran: std::mem::take(ran),
+                stage,
+            });
+        }
+        crash_point!("sqlite.after_commit");
+        for Ran { unit, topics } in ran.drain(..) {
+            unit.answer(None);
+            topics
+                .iter()
+                .for_each(|topic| self.bell.ring(topic.as_str()));
+        }
+        Ok(())
+    }
+
+    /// After such an error SQLite may have rolled back and be in autocommit, so nothing of the
+    /// connection is trusted again; closing it undoes the transaction.
+    fn give_up(&mut self, broken: Broken) {
+        let Broken { error, ran, stage } = broken;
+        tracing::warn!(error = %crate::error::describe(&error), callers = ran.len(),
+            "a group of writes failed");
+        self.connection = None;
+        let told = match (&error, stage) {
+            (StorageError::Unavailable(cause), Stage::Commit) => {
+                self.overwrite_leftovers().map_or_else(
+                    |_| StorageError::CommitUnknown(cause.clone()),
+                    |()| error.clone(),
+                )
+            }
+            _ => error,
+        };
+        for Ran { unit, .. } in ran {
+            unit.answer(Some(told.clone()));
+        }
+    }
+
+    /// A commit whose sync failed has left complete frames in the log. This process knows that
+    /// they do not count, but a recovery after a crash would take them for committed. A small
+    /// write of our own overwrites them, and only then is *not written* certain. (A full disk
+    /// leaves no complete commit: its last frame is the one that could not be written.)
+    fn overwrite_leftovers(&mut self) -> Result<(), StorageError> {
+        let connection = ready(&mut self.connection, &self.file)?;
+        let path = self.file.path();
+        crate::store::schema::touch(&mut SqliteStatements { connection, path })
+    }
+}
+
+impl Broken {
+    fn before_commit(error: StorageError, ran: Vec<Ran>) -> Self {
+        Self {
+            error,
+            ran,
+            stage: Stage::BeforeCommit,
+        }
+    }
+}
+
+impl Ran {
+    fn nothing(unit: Box<dyn UnitOfWork>) -> Self {
+        Self {
+            unit,
+            topics: Vec::new(),
+        }
+    }
+}
+
+fn ready<'a>(
+    connection: &'a mut Option<Connection>,
+    file: &SqliteFile,
+) -> Result<&'a Connection, StorageError> {
+    match connection {
+        Some(connection) => Ok(connection),
+        none => Ok(none.insert(open_writer(file)?)),
+    }
+}
+
+/// Runs one unit inside its own savepoint, so that its failure undoes nobody else's work.
+fn run_unit(
+    connection: &Connection,
+    file: &SqliteFile,
+    mut unit: Box<dyn UnitOfWork>,
+    ran: &mut Vec<Ran>,
+) -> Result<(), StorageError> {
+    let fault = |error| classify(error, file.path());
+    let mut statements = SqliteStatements {
+        connection,
+        path: file.path(),
+    };
+    let opened = savepoint(connection, SavepointStep::Open).map_err(fault);
+    let mut tx = Tx::new(&mut statements);
+    let outcome = opened.and_then(|()| match unit.run(&mut tx) {
+        Verdict::Keep(after) => {
+            savepoint(connection, SavepointStep::Keep).map_err(fault)?;
+            Ok(after.topics)
+        }
+        Verdict::Undo => match tx.spoilt().filter(|error| fails_everything(error)) {
+            Some(error) => Err(error.clone()),
+            None => {
+                savepoint(connection, SavepointStep::Undo).map_err(fault)?;
+                Ok(Vec::new())
+            }
+        },
+    });
+    match outcome {
+        Ok(topics) => ran.push(Ran { unit, topics }),
+        Err(error) => {
+            ran.push(Ran::nothing(unit));
+            return Err(error);
+        }
+    }
+    if connection.is_autocommit() {
+        return Err(StorageError::internal(
+            "SQLite left the transaction by itself",
+        ));
+    }
+    Ok(())
+}
+
+fn statement(connection: &Connection, text: &'static str) -> rusqlite::Result<()> {
+    connection.prepare_cached(text)?.execute([]).map(drop)
+}

@@ -1,0 +1,155 @@
+//! What can go wrong, said so that a caller knows whether to try again and a person what to do.
+
+use std::error::Error;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use palyra_common::error::{ErrorCode, StableErrorEnvelope};
+use palyra_common::runtime_contracts::RetryClass;
+
+/// The error underneath. Shared, because one failure can fail a whole group of callers.
+pub type Cause = Arc<dyn Error + Send + Sync>;
+
+/// A failed read or write. Unless it is [`StorageError::CommitUnknown`], nothing was written.
+#[derive(Debug, Clone, thiserror::Error)]
+#[non_exhaustive]
+pub enum StorageError {
+    /// The database cannot be reached, or was lost and not found again in time.
+    #[error("the database cannot be reached")]
+    Unavailable(#[source] Cause),
+    /// Another program holds the database file.
+    #[error("the database is busy")]
+    Busy(#[source] Cause),
+    /// No space left, or the configured size limit is reached.
+    #[error("the disk that holds the database is full")]
+    DiskFull(#[source] Cause),
+    /// The file or its directory cannot be written.
+    #[error("the database at {} cannot be written", path.display())]
+    ReadOnly {
+        /// Which file or directory.
+        path: PathBuf,
+        /// What the system said.
+        #[source]
+        cause: Cause,
+    },
+    /// The file is damaged, or is no database.
+    #[error("the database file is damaged or is not a database")]
+    Corrupt(#[source] Cause),
+    /// The schema was written by a newer release.
+    #[error("the database has schema {found}, this program knows schemas up to {known}")]
+    NewerSchema {
+        /// Version found in the database.
+        found: i64,
+        /// Newest version that this program knows.
+        known: i64,
+    },
+    /// A migration could not be carried out. The database is as before it.
+    #[error("the migration to schema {version} failed")]
+    Migration {
+        /// The version that was being made.
+        version: i64,
+        /// Why.
+        #[source]
+        cause: Cause,
+    },
+    /// Another process works on this data directory.
+    #[error("another process is using the data directory {}", path.display())]
+    Locked {
+        /// The lock file.
+        path: PathBuf,
+    },
+    /// The connection broke during COMMIT and the outcome could not be learnt.
+    #[error("it is not known whether the last write was committed")]
+    CommitUnknown(#[source] Cause),
+    /// A unique key, foreign key or check refused the row.
+    #[error("a rule of the database refused the row")]
+    Constraint(#[source] Cause),
+    /// The lease is held under a newer fencing token.
+    #[error("the lease {name} is no longer held under token {token}")]
+    StaleLease {
+        /// Which lease.
+        name: String,
+        /// The token that was refused.
+        token: i64,
+    },
+    /// A value has the wrong shape.
+    #[error("invalid value: {what}")]
+    InvalidValue {
+        /// What is wrong, on what.
+        what: String,
+    },
+    /// The database handle was closed.
+    #[error("the database is shutting down")]
+    ShuttingDown,
+    /// A defect: a statement that does not fit the schema, or a unit that panicked.
+    #[error("internal storage error: {what}")]
+    Internal {
+        /// What happened.
+        what: String,
+    },
+}
+
+impl StorageError {
+    /// A defect, in words.
+    pub fn internal(what: impl Into<String>) -> Self {
+        StorageError::Internal { what: what.into() }
+    }
+
+    /// The stable code that a user sees.
+    pub fn code(&self) -> ErrorCode {
+        match self {
+            StorageError::Unavailable(_) => ErrorCode::StorageUnavailable,
+            StorageError::Busy(_) => ErrorCode::StorageBusy,
+            StorageError::DiskFull(_) => ErrorCode::StorageDiskFull,
+            StorageError::ReadOnly { .. } => ErrorCode::StorageReadOnly,
+            StorageError::Corrupt(_) => ErrorCode::StorageCorrupt,
+            StorageError::NewerSchema { .. } => ErrorCode::StorageNewerSchema,
+            StorageError::Migration { .. } => ErrorCode::StorageMigrationFailed,
+            StorageError::Locked { .. } => ErrorCode::StorageLocked,
+            StorageError::CommitUnknown(_) => ErrorCode::StorageCommitUnknown,
+            StorageError::Constraint(_) => ErrorCode::StorageConstraint,
+            StorageError::StaleLease { .. } => ErrorCode::StorageStaleLease,
+            StorageError::InvalidValue { .. } => ErrorCode::StorageInvalidValue,
+            StorageError::ShuttingDown => ErrorCode::StorageShuttingDown,
+            StorageError::Internal { .. } => ErrorCode::StorageInternal,
+        }
+    }
+
+    /// Whether the same call may succeed later. An unknown commit is not tried again blindly:
+    /// that would be a second write.
+    pub fn retry_class(&self) -> RetryClass {
+        match self {
+            StorageError::Unavailable(_)
+            | StorageError::Busy(_)
+            | StorageError::DiskFull(_)
+            | StorageError::ReadOnly { .. }
+            | StorageError::ShuttingDown => RetryClass::TransientNetwork,
+            StorageError::Corrupt(_)
+            | StorageError::NewerSchema { .. }
+            | StorageError::Migration { .. }
+            | StorageError::Locked { .. }
+            | StorageError::CommitUnknown(_)
+            | StorageError::Constraint(_)
+            | StorageError::StaleLease { .. }
+            | StorageError::InvalidValue { .. }
+            | StorageError::Internal { .. } => RetryClass::Permanent,
+        }
+    }
+
+    /// The error as users of every surface see it.
+    pub fn envelope(&self) -> StableErrorEnvelope {
+        StableErrorEnvelope::new(self.code(), describe(self))
+    }
+}
+
+/// The error and its chain of causes on one line.
+pub fn describe(error: &dyn Error) -> String {
+    let mut line = error.to_string();
+    let mut next = error.source();
+    while let Some(cause) = next {
+        line.push_str(": ");
+        line.push_str(&cause.to_string());
+        next = cause.source();
+    }
+    line
+}

@@ -1,0 +1,143 @@
+//! `JournalStore`: who did what to what, with which outcome, in a chain that cannot be changed
+//! unnoticed.
+
+mod chain;
+mod verify;
+
+use palyra_common::ids::EventId;
+use palyra_common::time::{Duration, Timestamp};
+
+pub(crate) use chain::append;
+pub use chain::{ContentDigest, Hash};
+pub use verify::{ChainFault, FaultKind, Verified};
+
+use crate::notify::Topic;
+use crate::store::journal as rows;
+use crate::store::journal_segments as segments;
+pub use crate::store::journal_segments::Segment;
+use crate::{Database, StorageError, Tx};
+
+/// Rung when the journal has grown.
+pub const TOPIC: Topic = Topic::new("journal");
+
+/// The most entries that one page holds.
+pub const PAGE_LIMIT: u32 = 1_000;
+
+/// A segment is sealed after so many entries.
+pub const SEGMENT_ENTRIES: i64 = 10_000;
+
+/// A segment is sealed after so much time, if it holds anything.
+pub const SEGMENT_AGE: Duration = Duration::from_days(1);
+
+/// An entry to be added by [`Tx::record`]. It holds ids and digests, never content: content can
+/// then be purged without a hole in the chain. Secrets are redacted before they come here.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct JournalEvent {
+    /// Its key: recording it twice is refused.
+    pub id: EventId,
+    /// When.
+    pub at: Timestamp,
+    /// Who: a principal.
+    pub actor: String,
+    /// Did what: `token.revoked`.
+    pub action: String,
+    /// To what.
+    pub subject: String,
+    /// From where: a surface or an address.
+    pub origin: String,
+    /// With which outcome.
+    pub outcome: String,
+    /// Further ids, as a JSON object.
+    pub detail: String,
+    /// What the content was, without holding it.
+    pub content: Option<ContentDigest>,
+}
+
+/// An entry of the journal.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Recorded {
+    /// Its number, in the order of commits, without gaps.
+    pub seq: i64,
+    /// The segment that it belongs to.
+    pub segment: i64,
+    /// What was recorded.
+    pub event: JournalEvent,
+    /// The hash over this entry and, through the one before, all earlier ones.
+    pub hash: Hash,
+}
+
+/// The audit journal. Entries are added by [`Tx::record`] in the transaction that they are about.
+#[derive(Debug, Clone)]
+pub struct JournalStore {
+    db: Database,
+}
+
+impl JournalStore {
+    /// The journal of a database.
+    pub fn new(db: Database) -> Self {
+        Self { db }
+    }
+
+    /// Entries after `cursor` (0 for all that are kept), oldest first.
+    pub async fn page_after(&self, cursor: i64, limit: u32) -> Result<Vec<Recorded>, StorageError> {
+        let limit = limit.min(PAGE_LIMIT);
+        self.db.read(move |tx| rows::after(tx, cursor, limit)).await
+    }
+
+    /// The sealed segments, oldest first.
+    pub async fn segments(&self) -> Result<Vec<Segment>, StorageError> {
+        self.db.read(segments::all).await
+    }
+
+    /// Seals the open segment. Says whether there was anything in it.
+    pub async fn seal(&self, now: Timestamp) -> Result<bool, StorageError> {
+        self.db
+            .write(move |tx| seal_open_segment(tx, now, Duration::from_millis(0)))
+            .await
+    }
+
+    /// Checks the whole chain, page by page, while others go on recording.
+    pub async fn verify(&self) -> Result<Verified, StorageError> {
+        verify::verify(&self.db).await
+    }
+
+    /// Forgets the salt of an entry's content digest, because the content was purged: what is
+    /// left can no longer be compared with a guess. The chain stays whole.
+    pub async fn forget_salt(&self, event: EventId) -> Result<bool, StorageError> {
+        self.db.write(move |tx| rows::forget_salt(tx, event)).await
+    }
+}
+
+/// Seals the open segment if it holds anything and is at least `age` old.
+pub(crate) fn seal_open_segment(
+    tx: &mut Tx<'_>,
+    now: Timestamp,
+    age: Duration,
+) -> Result<bool, StorageError> {
+    let head = rows::advance(tx, 0)?;
+    if head.seq < head.segment_first_seq || now.since(head.segment_opened_at) < age {
+        return Ok(false);
+    }
+    let next = chain::seal(tx, &head, head.seq, now)?;
+    rows::set_head(tx, &next)?;
+    Ok(true)
+}
+
+/// Chooses the oldest sealed segment that may go, leaves its tombstone, and removes entries of
+/// such segments, up to `limit`. Says how many were removed. The tombstone comes first: a check
+/// of the chain never meets half a segment.
+pub(crate) fn prune(
+    tx: &mut Tx<'_>,
+    before: Timestamp,
+    keep: i64,
+    now: Timestamp,
+    limit: u32,
+) -> Result<u64, StorageError> {
+    let newest = rows::head(tx)?.seq;
+    let kept = segments::oldest_kept(tx)?;
+    let goes = |kept: &Segment| kept.sealed_at < before || kept.last_seq <= newest - keep;
+    if let Some(kept) = kept.filter(goes) {
+        segments::mark_pruned(tx, kept.segment, now)?;
+    }
+    rows::delete_pruned(tx, limit)
+}

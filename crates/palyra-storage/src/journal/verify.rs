@@ -1,0 +1,179 @@
+//! Checking the chain.
+
+use super::chain::{genesis, link};
+use super::{Hash, PAGE_LIMIT, Recorded, Segment};
+use crate::store::journal::{self as rows, Head};
+use crate::store::journal_segments as segments;
+use crate::{Database, StorageError};
+
+/// What a check of the chain found.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Verified {
+    /// Entries that were checked.
+    pub entries: u64,
+    /// Segments whose entries are gone and whose tombstone was checked.
+    pub pruned_segments: u64,
+    /// The first fault, if there is any. What follows a fault proves nothing.
+    pub fault: Option<ChainFault>,
+}
+
+/// Where the chain is broken.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("the journal is broken at entry {seq}: {kind}")]
+pub struct ChainFault {
+    /// The number of the entry.
+    pub seq: i64,
+    /// In which way.
+    pub kind: FaultKind,
+}
+
+/// How a chain can be broken.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+pub enum FaultKind {
+    /// The entry, or one before it, was changed.
+    #[error("its hash does not fit its content and the entry before")]
+    WrongHash,
+    /// Entries are missing.
+    #[error("entries before it are missing")]
+    Missing,
+    /// The entry stands in another segment than it was recorded in, or a sealed segment does
+    /// not end as it was sealed.
+    #[error("it does not fit the segments as they were sealed")]
+    WrongSegment,
+    /// The head of the chain is not where the entries end.
+    #[error("the chain does not end where its head says")]
+    WrongHead,
+}
+
+/// How far the check has come.
+struct Walk {
+    segments: std::iter::Peekable<std::vec::IntoIter<Segment>>,
+    seq: i64,
+    hash: Hash,
+    segment: i64,
+    done: Verified,
+}
+
+/// A check that meets a segment being pruned starts again, this often.
+const RESTARTS: usize = 8;
+
+pub(super) async fn verify(db: &Database) -> Result<Verified, StorageError> {
+    let mut verified = Walk::over(db).await?;
+    for _ in 0..RESTARTS {
+        if verified.fault.is_none() || !pruned_since(db, &verified).await? {
+            break;
+        }
+        verified = Walk::over(db).await?;
+    }
+    Ok(verified)
+}
+
+/// Whether segments were pruned while the check was under way: their entries are not missing.
+async fn pruned_since(db: &Database, verified: &Verified) -> Result<bool, StorageError> {
+    let sealed = db.read(segments::all).await?;
+    let pruned = sealed
+        .iter()
+        .filter(|segment| segment.pruned_at.is_some())
+        .count() as u64;
+    Ok(pruned != verified.pruned_segments)
+}
+
+impl Walk {
+    async fn over(db: &Database) -> Result<Verified, StorageError> {
+        // What is sealed or recorded after this moment is left to the next check.
+        let (head, sealed) = db
+            .read(|tx| Ok((rows::head(tx)?, segments::all(tx)?)))
+            .await?;
+        let done = Verified {
+            entries: 0,
+            pruned_segments: 0,
+            fault: None,
+        };
+        let segments = sealed.into_iter().peekable();
+        let mut walk = Walk {
+            segments,
+            seq: 0,
+            hash: genesis(),
+            segment: 1,
+            done,
+        };
+        let fault = walk.all(db, &head).await?.err();
+        Ok(Verified { fault, ..walk.done })
+    }
+
+    async fn all(
+        &mut self,
+        db: &Database,
+        head: &Head,
+    ) -> Result<Result<(), ChainFault>, StorageError> {
+        while self.seq < head.seq {
+            if let Err(fault) = self.pass_pruned() {
+                return Ok(Err(fault));
+            }
+            let cursor = self.seq;
+            let page = db
+                .read(move |tx| rows::after(tx, cursor, PAGE_LIMIT))
+                .await?;
+            let mut page = page
+                .into_iter()
+                .take_while(|entry| entry.seq <= head.seq)
+                .peekable();
+            if page.peek().is_none() && self.seq < head.seq {
+                return Ok(Err(self.fault(FaultKind::Missing)));
+            }
+            for entry in page {
+                if let Err(fault) = self.entry(&entry) {
+                    return Ok(Err(fault));
+                }
+            }
+        }
+        let ends_well = self.seq == head.seq && self.hash == head.hash;
+        Ok(if ends_well {
+            Ok(())
+        } else {
+            Err(self.fault(FaultKind::WrongHead))
+        })
+    }
+
+    /// Steps over segments whose entries were removed, trusting their tombstones.
+    fn pass_pruned(&mut self) -> Result<(), ChainFault> {
+        while let Some(pruned) = self.segments.next_if(|next| next.pruned_at.is_some()) {
+            if pruned.first_seq != self.seq + 1 || pruned.segment != self.segment {
+                return Err(self.fault(FaultKind::WrongSegment));
+            }
+            self.done.pruned_segments += 1;
+            (self.seq, self.hash) = (pruned.last_seq, pruned.final_hash);
+            self.segment += 1;
+        }
+        Ok(())
+    }
+
+    fn entry(&mut self, entry: &Recorded) -> Result<(), ChainFault> {
+        if entry.seq != self.seq + 1 {
+            return Err(self.fault(FaultKind::Missing));
+        }
+        if entry.segment != self.segment {
+            return Err(self.fault(FaultKind::WrongSegment));
+        }
+        if link(&self.hash, entry.seq, entry.segment, &entry.event) != entry.hash {
+            return Err(self.fault(FaultKind::WrongHash));
+        }
+        (self.seq, self.hash) = (entry.seq, entry.hash);
+        self.done.entries += 1;
+        if let Some(sealed) = self.segments.next_if(|next| next.last_seq == entry.seq) {
+            if sealed.final_hash != entry.hash || sealed.segment != entry.segment {
+                self.seq -= 1;
+                return Err(self.fault(FaultKind::WrongSegment));
+            }
+            self.segment += 1;
+        }
+        Ok(())
+    }
+
+    fn fault(&self, kind: FaultKind) -> ChainFault {
+        ChainFault {
+            seq: self.seq + 1,
+            kind,
+        }
+    }
+}

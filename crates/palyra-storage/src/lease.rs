@@ -1,0 +1,161 @@
+//! Leases: for everything that one worker at a time may do.
+//!
+//! Fencing is what makes a lease safe, expiry only says when others may try: every transaction
+//! made under a lease begins with [`Lease::fence`], which refuses it if the lease has meanwhile
+//! been taken by somebody else, and holds the row so that it cannot be taken before the commit.
+
+mod keeper;
+
+use std::sync::Arc;
+
+use palyra_common::ids::IncarnationId;
+use palyra_common::time::{Clock, Duration, Timestamp};
+
+pub use crate::store::leases::LeaseHolder;
+pub use keeper::{KeeperHandle, LeaseKeeper, NodeState};
+
+use crate::store::leases as rows;
+use crate::{Database, StorageError, Tx};
+
+/// What a lease is for: `retention`, `connector:echo`.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct LeaseName(Arc<str>);
+
+impl LeaseName {
+    /// Names a lease.
+    pub fn new(name: impl AsRef<str>) -> Self {
+        Self(name.as_ref().into())
+    }
+
+    /// The name.
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+impl std::fmt::Display for LeaseName {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+/// A lease that was taken, with the token under which it was.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Lease {
+    name: LeaseName,
+    token: i64,
+}
+
+impl Lease {
+    /// What it is for.
+    pub fn name(&self) -> &LeaseName {
+        &self.name
+    }
+
+    /// The fencing token. Of two holders of one name, the later has the larger.
+    pub fn token(&self) -> i64 {
+        self.token
+    }
+
+    /// The first statement of every transaction made under this lease. Refused with
+    /// [`StorageError::StaleLease`] if it is no longer ours.
+    pub fn fence(&self, tx: &mut Tx<'_>) -> Result<(), StorageError> {
+        if rows::fence(tx, self.name.as_str(), self.token)? {
+            Ok(())
+        } else {
+            Err(StorageError::StaleLease {
+                name: self.name.to_string(),
+                token: self.token,
+            })
+        }
+    }
+}
+
+/// Takes and gives back the leases of one node incarnation.
+#[derive(Clone)]
+pub struct Leases {
+    db: Database,
+    clock: Arc<dyn Clock>,
+    owner: IncarnationId,
+    ttl: Duration,
+}
+
+impl Leases {
+    /// The leases of this process.
+    pub fn new(db: Database, clock: Arc<dyn Clock>, ttl: Duration) -> Self {
+        let owner = db.incarnation();
+        Self {
+            db,
+            clock,
+            owner,
+            ttl,
+        }
+    }
+
+    /// Takes a lease if nobody holds it. Does not wait. A lease that this node itself holds is
+    /// held: two workers of one node are two workers.
+    pub async fn try_take(&self, name: &LeaseName) -> Result<Option<Lease>, StorageError> {
+        let (leases, name, now) = (self.clone(), name.clone(), self.clock.now());
+        self.db
+            .write(move |tx| leases.try_take_in(tx, &name, now))
+            .await
+    }
+
+    /// The same inside a transaction, for work that is born leased.
+    pub fn try_take_in(
+        &self,
+        tx: &mut Tx<'_>,
+        name: &LeaseName,
+        now: Timestamp,
+    ) -> Result<Option<Lease>, StorageError> {
+        let now = tx.lease_time(now)?;
+        let token = rows::take(tx, name.as_str(), self.owner, now, now + self.ttl)?;
+        Ok(token.map(|token| Lease {
+            name: name.clone(),
+            token,
+        }))
+    }
+
+    /// Gives a lease back, so that others need not wait for its expiry.
+    pub async fn release(&self, lease: Lease) -> Result<(), StorageError> {
+        self.db
+            .write(move |tx| rows::release(tx, lease.name.as_str(), lease.token))
+            .await
+    }
+
+    /// Who holds a lease, expired or not.
+    pub async fn holder(&self, name: &LeaseName) -> Result<Option<LeaseHolder>, StorageError> {
+        let name = name.clone();
+        self.db
+            .read(move |tx| rows::holder(tx, name.as_str()))
+            .await
+    }
+
+    /// Prolongs all leases of this node in one statement and returns what it holds. A lease that
+    /// is missing from it was lost.
+    pub async fn renew(&self) -> Result<Vec<Lease>, StorageError> {
+        let (owner, ttl, now) = (self.owner, self.ttl, self.clock.now());
+        self.db
+            .write(move |tx| {
+                let now = tx.lease_time(now)?;
+                let held = rows::renew(tx, owner, now + ttl)?;
+                Ok(held
+                    .into_iter()
+                    .map(|(name, token)| Lease {
+                        name: LeaseName::new(name),
+                        token,
+                    })
+                    .collect())
+            })
+            .await
+    }
+}
+
+impl std::fmt::Debug for Leases {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Leases")
+            .field("owner", &self.owner)
+            .field("ttl", &self.ttl)
+            .finish()
+    }
+}

@@ -1,0 +1,77 @@
+use super::*;
+
+const TWO: &[Migration] = &[
+    Migration {
+        version: 1,
+        name: "one",
+        oldest_binary: 1,
+        text: "",
+    },
+    Migration {
+        version: 2,
+        name: "two",
+        oldest_binary: 1,
+        text: "",
+    },
+];
+
+fn check(engine: EngineKind, version: i64, oldest_binary: i64, expected: Option<&[i64]>) {
+    let planned = plan(
+        engine,
+        SchemaState {
+            version,
+            oldest_binary,
+        },
+        TWO,
+    )
+    .ok();
+    let versions = planned.map(|steps| steps.iter().map(|step| step.version).collect::<Vec<_>>());
+    assert_eq!(
+        versions.as_deref(),
+        expected,
+        "{engine:?} at {version}/{oldest_binary}"
+    );
+}
+
+#[test]
+fn what_is_missing_is_done_and_what_is_newer_is_refused() {
+    for engine in [EngineKind::Sqlite, EngineKind::Postgres] {
+        check(engine, 0, 0, Some(&[1, 2]));
+        check(engine, 1, 1, Some(&[2]));
+        check(engine, 2, 1, Some(&[]));
+        check(engine, 3, 3, None);
+    }
+}
+
+#[test]
+fn an_older_node_may_return_to_a_shared_database_that_allows_it() {
+    check(EngineKind::Postgres, 3, 2, Some(&[]));
+    check(EngineKind::Sqlite, 3, 2, None);
+}
+
+#[test]
+fn versions_count_up_from_one_and_never_ask_for_a_newer_program_than_themselves() {
+    for (index, step) in MIGRATIONS.iter().enumerate() {
+        assert_eq!(step.version, index as i64 + 1, "{}", step.name);
+        assert!(step.oldest_binary <= step.version, "{}", step.name);
+    }
+}
+
+#[test]
+fn each_engine_gets_its_own_words_and_its_own_sections() {
+    let text = "CREATE TABLE a (b {text}, c {int}, d {bytes}) {strict};\n--! sqlite\nX;\n--! postgres\nY;\n";
+    let step = Migration {
+        version: 1,
+        name: "words",
+        oldest_binary: 1,
+        text,
+    };
+    assert_eq!(
+        render(&step, EngineKind::Sqlite),
+        "CREATE TABLE a (b TEXT, c INTEGER, d BLOB) STRICT;\nX;\n"
+    );
+    assert_eq!(
+        render(&step, EngineKind::Postgres),
+        "CREATE TABLE a (b TEXT COLLATE \"C\", c BIGINT, d BYTEA) ;\nY;\n"
+    );
+}

@@ -1,0 +1,10 @@
+//! One file per table: its statements and what its rows mean. Nothing else spells a column.
+
+pub(crate) mod blobs;
+pub(crate) mod commit_marks;
+pub(crate) mod counters;
+pub(crate) mod events;
+pub(crate) mod journal;
+pub(crate) mod journal_segments;
+pub(crate) mod leases;
+pub(crate) mod schema;

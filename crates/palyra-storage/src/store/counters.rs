@@ -1,0 +1,25 @@
+//! `counters`: numbers that follow the order of commits, and fencing tokens.
+
+use crate::{Sql, StorageError, Tx, params, sql};
+
+const ADVANCE: Sql = sql!("UPDATE counters SET value = value + $2 WHERE name = $1 RETURNING value");
+
+/// A token is only ever compared with others of the same lease, and the row of that lease is
+/// written under a condition that tokens grow. So a sequence serves where nodes share a
+/// database: it does not make them wait for each other.
+const NEXT_TOKEN: Sql = sql!(
+    sqlite: "UPDATE counters SET value = value + 1 WHERE name = 'fencing' RETURNING value",
+    postgres: "SELECT nextval('fencing_tokens')",
+);
+
+/// Takes `count` numbers and returns the first. The row stays locked until the transaction
+/// ends, so this comes last in it.
+pub(crate) fn take(tx: &mut Tx<'_>, name: &str, count: i64) -> Result<i64, StorageError> {
+    let last: i64 = tx.query_one(&ADVANCE, params![name, count], |row| row.get(0))?;
+    Ok(last - count + 1)
+}
+
+/// A token larger than any given before.
+pub(crate) fn next_token(tx: &mut Tx<'_>) -> Result<i64, StorageError> {
+    tx.query_one(&NEXT_TOKEN, params![], |row| row.get(0))
+}

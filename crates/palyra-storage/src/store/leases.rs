@@ -1,0 +1,86 @@
+//! `leases`: who may do what only one worker at a time may do.
+
+use palyra_common::ids::IncarnationId;
+use palyra_common::time::Timestamp;
+
+use super::counters;
+use crate::value::text;
+use crate::{Sql, StorageError, Tx, params, sql};
+
+/// The token may come from before a pause in which others held the lease; it must not go back.
+const TAKE: Sql = sql!(
+    "INSERT INTO leases (name, owner, token, expires_at) VALUES ($1, $2, $3, $4)
+     ON CONFLICT (name) DO UPDATE
+     SET owner = EXCLUDED.owner, token = EXCLUDED.token, expires_at = EXCLUDED.expires_at
+     WHERE leases.expires_at <= $5 AND leases.token < EXCLUDED.token
+     RETURNING token"
+);
+
+const FENCE: Sql = sql!("UPDATE leases SET token = token WHERE name = $1 AND token = $2");
+
+const RENEW: Sql = sql!("UPDATE leases SET expires_at = $2 WHERE owner = $1 RETURNING name, token");
+
+const RELEASE: Sql = sql!("DELETE FROM leases WHERE name = $1 AND token = $2");
+
+const RELEASE_EVERYTHING: Sql = sql!("DELETE FROM leases");
+
+const HOLDER: Sql = sql!("SELECT owner, token, expires_at FROM leases WHERE name = $1");
+
+/// Who holds a lease.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct LeaseHolder {
+    /// The node incarnation.
+    pub owner: IncarnationId,
+    /// Its fencing token.
+    pub token: i64,
+    /// When others may try, by the clock that leases are kept by.
+    pub expires_at: Timestamp,
+}
+
+/// Takes the lease if it is free or has expired. Returns the token.
+pub(crate) fn take(
+    tx: &mut Tx<'_>,
+    name: &str,
+    owner: IncarnationId,
+    now: Timestamp,
+    expires_at: Timestamp,
+) -> Result<Option<i64>, StorageError> {
+    let token = counters::next_token(tx)?;
+    let params = params![name, text(owner), token, expires_at, now];
+    tx.query_opt(&TAKE, params, |row| row.get(0))
+}
+
+/// Locks the row of the lease if it is still held under `token`, and says whether it is.
+pub(crate) fn fence(tx: &mut Tx<'_>, name: &str, token: i64) -> Result<bool, StorageError> {
+    Ok(tx.execute(&FENCE, params![name, token])? == 1)
+}
+
+/// Prolongs everything that `owner` holds. Returns what that is.
+pub(crate) fn renew(
+    tx: &mut Tx<'_>,
+    owner: IncarnationId,
+    expires_at: Timestamp,
+) -> Result<Vec<(String, i64)>, StorageError> {
+    tx.query(&RENEW, params![text(owner), expires_at], |row| {
+        Ok((row.get(0)?, row.get(1)?))
+    })
+}
+
+pub(crate) fn release(tx: &mut Tx<'_>, name: &str, token: i64) -> Result<(), StorageError> {
+    tx.execute(&RELEASE, params![name, token]).map(drop)
+}
+
+/// For the one process that has the data directory to itself: whoever held a lease is dead.
+pub(crate) fn release_everything(tx: &mut Tx<'_>) -> Result<u64, StorageError> {
+    tx.execute(&RELEASE_EVERYTHING, params![])
+}
+
+pub(crate) fn holder(tx: &mut Tx<'_>, name: &str) -> Result<Option<LeaseHolder>, StorageError> {
+    tx.query_opt(&HOLDER, params![name], |row| {
+        Ok(LeaseHolder {
+            owner: row.parse(0)?,
+            token: row.get(1)?,
+            expires_at: row.get(2)?,
+        })
+    })
+}
