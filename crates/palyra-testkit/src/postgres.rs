@@ -4,7 +4,9 @@ mod binaries;
 mod cluster;
 mod database;
 mod lease;
+mod proxy;
 mod server;
 
 pub use database::{DatabaseLocale, TestDatabase};
+pub use proxy::{CutCounts, CutKind, CutPlan, CutProxy};
 pub use server::{PostgresServer, StopMode};

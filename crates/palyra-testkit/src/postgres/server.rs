@@ -88,6 +88,10 @@ impl PostgresServer {
         self.cluster.port
     }
 
+    pub(super) fn cluster(&self) -> Arc<Cluster> {
+        Arc::clone(&self.cluster)
+    }
+
     /// Stops the server and waits until it has stopped.
     pub fn stop(&mut self, mode: StopMode) -> anyhow::Result<()> {
         let mode = match mode {

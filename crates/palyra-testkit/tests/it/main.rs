@@ -9,6 +9,10 @@ mod file_system;
 #[cfg(test)]
 mod orphans;
 #[cfg(test)]
+mod postgres_client;
+#[cfg(test)]
+mod postgres_proxy;
+#[cfg(test)]
 mod postgres_server;
 #[cfg(test)]
 mod postgres_shared;

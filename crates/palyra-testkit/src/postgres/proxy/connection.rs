@@ -1,0 +1,137 @@
+//! One client's connection.
+
+use std::io::{self, BufReader, Write};
+use std::net::Shutdown;
+use std::os::unix::net::UnixStream;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::thread;
+
+use super::frames::{CommitWatch, Opening, asks_for_ready, is_ready, read_frame, read_opening};
+use super::plan::{CutKind, Decider};
+
+/// Packets are passed on together up to this size.
+const BATCH: usize = 64 << 10;
+const NEVER: u64 = u64::MAX;
+
+/// The two ends of a connection.
+#[derive(Debug)]
+pub(super) struct Link {
+    client: UnixStream,
+    server: UnixStream,
+    /// The request whose answer is swallowed and followed by the cut. Requests are numbered by the
+    /// `ReadyForQuery` that ends the answer to each; the start-up is number 0.
+    doomed: AtomicU64,
+}
+
+impl Link {
+    pub(super) fn new(client: UnixStream, server: UnixStream) -> Self {
+        Self {
+            client,
+            server,
+            doomed: AtomicU64::new(NEVER),
+        }
+    }
+
+    /// Passes packets both ways until either end closes or the connection is cut.
+    pub(super) fn run(&self, decider: &Decider) {
+        thread::scope(|scope| {
+            scope.spawn(|| {
+                // However this direction ends, so does the connection.
+                let _ = self.pass_answers(decider);
+                self.cut();
+            });
+            match self.pass_requests(decider) {
+                Ok(Passed::Awaiting) => {}
+                Ok(Passed::Ended) | Err(_) => self.cut(),
+            }
+        });
+    }
+
+    /// Ends both sides at once, and with them both directions.
+    pub(super) fn cut(&self) {
+        // It fails when the other end has closed, which is as good.
+        let _ = self.client.shutdown(Shutdown::Both);
+        let _ = self.server.shutdown(Shutdown::Both);
+    }
+
+    fn pass_requests(&self, decider: &Decider) -> io::Result<Passed> {
+        let mut source = BufReader::new(&self.client);
+        let mut raw = Vec::new();
+        if self.open(&mut source, &mut raw)? == Opening::Cancel {
+            return Ok(Passed::Awaiting);
+        }
+        let mut watch = CommitWatch::default();
+        let mut requests = 1;
+        let mut batch = Vec::new();
+        while read_frame(&mut source, &mut raw)? {
+            if self.doomed.load(Ordering::SeqCst) == NEVER && watch.runs_commit(&raw) {
+                match decider.commit() {
+                    None => {}
+                    Some(CutKind::BeforeForward) => {
+                        (&self.server).write_all(&batch)?;
+                        decider.cut(CutKind::BeforeForward);
+                        return Ok(Passed::Ended);
+                    }
+                    Some(CutKind::AfterForward) => self.doomed.store(requests, Ordering::SeqCst),
+                }
+            }
+            batch.extend_from_slice(&raw);
+            requests += u64::from(asks_for_ready(&raw));
+            let doomed = self.doomed.load(Ordering::SeqCst) < requests;
+            if doomed || source.buffer().is_empty() || batch.len() >= BATCH {
+                (&self.server).write_all(&batch)?;
+                batch.clear();
+            }
+            if doomed {
+                return Ok(Passed::Awaiting);
+            }
+        }
+        Ok(Passed::Ended)
+    }
+
+    /// Passes the client's first packet on and says what it was.
+    fn open(&self, source: &mut BufReader<&UnixStream>, raw: &mut Vec<u8>) -> io::Result<Opening> {
+        loop {
+            match read_opening(source, raw)? {
+                // A server on a Unix socket would say the same.
+                Opening::Encryption => (&self.client).write_all(b"N")?,
+                opening @ (Opening::Session | Opening::Cancel) => {
+                    (&self.server).write_all(raw)?;
+                    return Ok(opening);
+                }
+            }
+        }
+    }
+
+    fn pass_answers(&self, decider: &Decider) -> io::Result<()> {
+        let mut source = BufReader::new(&self.server);
+        let mut raw = Vec::new();
+        let mut batch = Vec::new();
+        let mut answered = 0;
+        while read_frame(&mut source, &mut raw)? {
+            let swallowed = answered == self.doomed.load(Ordering::SeqCst);
+            answered += u64::from(is_ready(&raw));
+            if !swallowed {
+                batch.extend_from_slice(&raw);
+            }
+            if swallowed || source.buffer().is_empty() || batch.len() >= BATCH {
+                (&self.client).write_all(&batch)?;
+                batch.clear();
+            }
+            if swallowed && is_ready(&raw) {
+                decider.cut(CutKind::AfterForward);
+                return Ok(());
+            }
+        }
+        Ok(())
+    }
+}
+
+/// How the direction from client to server ended.
+enum Passed {
+    /// The client has closed, or its connection is to be cut at once.
+    Ended,
+    /// The server's answer, to a doomed COMMIT or a cancellation, is to come first; the other
+    /// direction then cuts.
+    Awaiting,
+}

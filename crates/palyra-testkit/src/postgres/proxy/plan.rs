@@ -1,0 +1,130 @@
+//! Which COMMITs are cut, and how.
+
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use crate::seed::{Rng, Seed};
+
+/// On which side of the server's work a connection is cut.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum CutKind {
+    /// The server never sees the COMMIT.
+    BeforeForward,
+    /// The server has answered the COMMIT; the client never sees the answer.
+    AfterForward,
+}
+
+/// Which COMMITs to cut, counted over all connections.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum CutPlan {
+    /// None.
+    Never,
+    /// One.
+    AtCommit {
+        /// Which one, counted from 1.
+        nth: u64,
+        /// How.
+        kind: CutKind,
+    },
+    /// Each with a probability between 0 and 1, in either way.
+    Random {
+        /// From which the choices follow. With several connections their order is not the seed's.
+        seed: Seed,
+        /// Of each COMMIT to be cut.
+        probability: f64,
+    },
+}
+
+/// What a proxy has seen and done.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct CutCounts {
+    /// COMMITs that clients sent.
+    pub commits: u64,
+    /// Connections cut before their COMMIT was passed on.
+    pub before_forward: u64,
+    /// Connections cut after the server had answered their COMMIT.
+    pub after_forward: u64,
+}
+
+#[derive(Debug)]
+pub(super) struct Decider {
+    state: Mutex<State>,
+}
+
+#[derive(Debug)]
+struct State {
+    plan: CutPlan,
+    rng: Rng,
+    /// COMMITs since the plan was set.
+    passed: u64,
+    counts: CutCounts,
+}
+
+impl Decider {
+    pub(super) fn new(plan: CutPlan) -> Self {
+        let counts = CutCounts::default();
+        Self {
+            state: Mutex::new(State {
+                plan,
+                rng: rng_of(plan),
+                passed: 0,
+                counts,
+            }),
+        }
+    }
+
+    pub(super) fn set_plan(&self, plan: CutPlan) {
+        let mut state = self.lock();
+        let counts = state.counts;
+        *state = State {
+            plan,
+            rng: rng_of(plan),
+            passed: 0,
+            counts,
+        };
+    }
+
+    pub(super) fn counts(&self) -> CutCounts {
+        self.lock().counts
+    }
+
+    /// Counts a COMMIT and says how it is to be cut, if at all.
+    pub(super) fn commit(&self) -> Option<CutKind> {
+        let mut state = self.lock();
+        state.counts.commits += 1;
+        state.passed += 1;
+        match state.plan {
+            CutPlan::Never => None,
+            CutPlan::AtCommit { nth, kind } => (state.passed == nth).then_some(kind),
+            CutPlan::Random { probability, .. } => {
+                let kind = match state.rng.chance(0.5) {
+                    true => CutKind::BeforeForward,
+                    false => CutKind::AfterForward,
+                };
+                state.rng.chance(probability).then_some(kind)
+            }
+        }
+    }
+
+    /// Counts a cut, before the client can notice it.
+    pub(super) fn cut(&self, kind: CutKind) {
+        let counts = &mut self.lock().counts;
+        match kind {
+            CutKind::BeforeForward => counts.before_forward += 1,
+            CutKind::AfterForward => counts.after_forward += 1,
+        }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+fn rng_of(plan: CutPlan) -> Rng {
+    match plan {
+        CutPlan::Random { seed, .. } => seed.rng(),
+        CutPlan::Never | CutPlan::AtCommit { .. } => Seed::new(0).rng(),
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,242 @@
+use std::io::ErrorKind;
+
+use palyra_testkit::postgres::{
+    CutCounts, CutKind, CutPlan, CutProxy, DatabaseLocale, PostgresServer, TestDatabase,
+};
+use palyra_testkit::seed::Seed;
+
+use crate::postgres_client::{Client, bind, execute, prepare, query, sync};
+use crate::world::eventually;
+
+const BOTH: [CutKind; 2] = [CutKind::BeforeForward, CutKind::AfterForward];
+
+fn proxied(plan: CutPlan) -> (CutProxy, TestDatabase) {
+    let server = PostgresServer::shared().unwrap();
+    let database = server.create_database(DatabaseLocale::C).unwrap();
+    database.psql("CREATE TABLE t (n INT)").unwrap();
+    (CutProxy::start(server, plan).unwrap(), database)
+}
+
+fn rows(database: &TestDatabase) -> String {
+    database
+        .psql("SELECT coalesce(string_agg(n::text, ',' ORDER BY n), '') FROM t")
+        .unwrap()
+}
+
+/// What a client sees of a lost connection, as opposed to a refusal or a time-out.
+#[track_caller]
+fn is_lost<T: std::fmt::Debug>(result: std::io::Result<T>) {
+    let kind = result.unwrap_err().kind();
+    let lost = [
+        ErrorKind::UnexpectedEof,
+        ErrorKind::ConnectionReset,
+        ErrorKind::BrokenPipe,
+    ];
+    assert!(lost.contains(&kind), "{kind:?}");
+}
+
+#[test]
+fn without_a_plan_everything_passes_and_commits_are_counted() {
+    let (proxy, database) = proxied(CutPlan::Never);
+    let mut client = Client::connect(&proxy, &database).unwrap();
+    for n in 0..10 {
+        assert_eq!(client.simple("BEGIN").unwrap(), "BEGIN");
+        client
+            .extended(&format!("INSERT INTO t VALUES ({n})"))
+            .unwrap();
+        assert_eq!(client.simple("commit").unwrap(), "COMMIT");
+        assert_eq!(client.extended("SELECT 'COMMIT'").unwrap(), "SELECT 1");
+        client.simple("BEGIN").unwrap();
+        assert_eq!(client.extended("COMMIT").unwrap(), "COMMIT");
+    }
+    assert_eq!(rows(&database), "0,1,2,3,4,5,6,7,8,9");
+    assert_eq!(
+        proxy.counts(),
+        CutCounts {
+            commits: 20,
+            ..CutCounts::default()
+        }
+    );
+
+    let large = "x".repeat(3 << 20);
+    client.send(&[query(&format!("SELECT '{large}'"))]).unwrap();
+    let answers = client.answers().unwrap();
+    let row = answers.iter().find(|(kind, _)| *kind == b'D').unwrap();
+    assert!(row.1.ends_with(large.as_bytes()));
+}
+
+#[test]
+fn the_chosen_commit_is_lost_or_done_and_other_connections_live_on() {
+    for kind in BOTH {
+        for run in [Client::simple, Client::extended] {
+            let (proxy, database) = proxied(CutPlan::AtCommit { nth: 2, kind });
+            let mut client = Client::connect(&proxy, &database).unwrap();
+            let mut other = Client::connect(&proxy, &database).unwrap();
+            run(&mut client, "BEGIN").unwrap();
+            run(&mut client, "INSERT INTO t VALUES (1)").unwrap();
+            assert_eq!(run(&mut client, "COMMIT").unwrap(), "COMMIT");
+            run(&mut client, "BEGIN").unwrap();
+            run(&mut client, "INSERT INTO t VALUES (2)").unwrap();
+            is_lost(run(&mut client, "COMMIT"));
+            let (expected, before, after) = match kind {
+                CutKind::BeforeForward => ("1", 1, 0),
+                CutKind::AfterForward => ("1,2", 0, 1),
+            };
+            assert_eq!(rows(&database), expected, "{kind:?}");
+            let counts = CutCounts {
+                commits: 2,
+                before_forward: before,
+                after_forward: after,
+            };
+            assert_eq!(proxy.counts(), counts);
+
+            run(&mut other, "BEGIN").unwrap();
+            assert_eq!(run(&mut other, "COMMIT").unwrap(), "COMMIT");
+            let mut again = Client::connect(&proxy, &database).unwrap();
+            assert_eq!(run(&mut again, "SELECT 1").unwrap(), "SELECT 1");
+        }
+    }
+}
+
+#[test]
+fn a_commit_that_was_prepared_long_before_is_seen() {
+    for kind in BOTH {
+        let (proxy, database) = proxied(CutPlan::AtCommit { nth: 2, kind });
+        let mut client = Client::connect(&proxy, &database).unwrap();
+        client.send(&[prepare("finish", "Commit"), sync()]).unwrap();
+        client.answers().unwrap();
+        let mut unit = |n| {
+            client
+                .simple(&format!("BEGIN; INSERT INTO t VALUES ({n})"))
+                .unwrap();
+            client.send(&[bind("finish"), execute(), sync()]).unwrap();
+            client.answers()
+        };
+        unit(1).unwrap();
+        is_lost(unit(2));
+        let expected = if kind == CutKind::AfterForward {
+            "1,2"
+        } else {
+            "1"
+        };
+        assert_eq!(rows(&database), expected, "{kind:?}");
+    }
+}
+
+#[test]
+fn answers_to_earlier_requests_of_a_batch_still_arrive() {
+    let kind = CutKind::AfterForward;
+    let (proxy, database) = proxied(CutPlan::AtCommit { nth: 1, kind });
+    let mut client = Client::connect(&proxy, &database).unwrap();
+    let later = query("INSERT INTO t VALUES (2)");
+    let batch = [
+        query("BEGIN"),
+        query("INSERT INTO t VALUES (1)"),
+        query("COMMIT"),
+        later,
+    ];
+    client.send(&batch).unwrap();
+    client.answers().unwrap();
+    client.answers().unwrap();
+    is_lost(client.answers());
+    assert_eq!(rows(&database), "1");
+}
+
+#[test]
+fn random_cuts_of_concurrent_clients_add_up() {
+    let seed = Seed::from_env_or_random("PALYRA_TEST_SEED").unwrap();
+    let (proxy, database) = proxied(CutPlan::Never);
+    proxy.set_plan(CutPlan::Random {
+        seed,
+        probability: 0.4,
+    });
+    let unit = |client: &mut Client, n: u32| {
+        client.simple(&format!("BEGIN; INSERT INTO t VALUES ({n})"))?;
+        client.simple("COMMIT")
+    };
+    let acknowledged: u64 = std::thread::scope(|scope| {
+        let worker = |number: u32| {
+            let (proxy, database) = (&proxy, &database);
+            scope.spawn(move || {
+                let mut client = Client::connect(proxy, database).unwrap();
+                let mut acknowledged = 0;
+                for n in 0..25 {
+                    match unit(&mut client, number * 100 + n) {
+                        Ok(_) => acknowledged += 1,
+                        Err(_) => client = Client::connect(proxy, database).unwrap(),
+                    }
+                }
+                acknowledged
+            })
+        };
+        [1, 2, 3, 4]
+            .map(worker)
+            .into_iter()
+            .map(|worker| worker.join().unwrap())
+            .sum()
+    });
+    let counts = proxy.counts();
+    assert_eq!(counts.commits, 100);
+    assert_eq!(
+        acknowledged + counts.before_forward + counts.after_forward,
+        100
+    );
+    assert!(
+        counts.before_forward > 0 && counts.after_forward > 0,
+        "{counts:?}"
+    );
+    let kept: u64 = database
+        .psql("SELECT count(*) FROM t")
+        .unwrap()
+        .parse()
+        .unwrap();
+    assert_eq!(kept, acknowledged + counts.after_forward, "{counts:?}");
+}
+
+#[test]
+fn a_cancellation_passes() {
+    let (proxy, database) = proxied(CutPlan::Never);
+    let mut client = Client::connect(&proxy, &database).unwrap();
+    let key = client.key();
+    client.send(&[query("SELECT pg_sleep(1000)")]).unwrap();
+    let sleeping = "SELECT count(*) FROM pg_stat_activity WHERE query LIKE '%pg_sleep(1000)' \
+                    AND datname = current_database() AND pid <> pg_backend_pid()";
+    assert!(eventually(|| database.psql(sleeping).unwrap() == "1"));
+    Client::cancel(&proxy, &key).unwrap();
+    let answers = client.answers().unwrap();
+    let error = String::from_utf8_lossy(&answers.last().unwrap().1).into_owned();
+    assert!(error.contains("57014"), "{error}");
+}
+
+#[test]
+fn a_dropped_proxy_ends_its_connections_threads_and_directory() {
+    let threads = || std::fs::read_dir("/proc/self/task").unwrap().count();
+    let (proxy, database) = proxied(CutPlan::Never);
+    drop(proxy);
+    let before = threads();
+    let proxy = CutProxy::start(PostgresServer::shared().unwrap(), CutPlan::Never).unwrap();
+    let mut clients = [0; 3].map(|_| Client::connect(&proxy, &database).unwrap());
+    clients[0].simple("SELECT 1").unwrap();
+    let dir = proxy.socket_dir().to_owned();
+    // The accepting one, and two for each connection. Other tests may run in this process.
+    assert!(threads() >= before.min(2) + 7);
+    drop(proxy);
+    for mut client in clients {
+        is_lost(client.simple("SELECT 1"));
+    }
+    assert!(!dir.exists());
+    let connected = "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database()";
+    assert!(eventually(|| database.psql(connected).unwrap() == "1"));
+}
+
+#[test]
+fn the_url_leads_through_the_proxy() {
+    let (proxy, database) = proxied(CutPlan::Never);
+    let host = proxy.socket_dir().to_str().unwrap().replace('/', "%2F");
+    let expected = format!("{}?host={host}&port={}", database.name(), proxy.port());
+    assert!(
+        proxy.url(&database).ends_with(&expected),
+        "{}",
+        proxy.url(&database)
+    );
+}
