@@ -1,17 +1,23 @@
 //! The workspace's own tools: `cargo xtask help` lists them.
 
+mod bench;
+mod codegen;
 mod tidy;
 
+use std::io::Write as _;
 use std::process::ExitCode;
 
 use anyhow::{Result, bail};
+
+use bench::Goals;
 
 const HELP: &str = "\
 usage: cargo xtask <command>
 
   tidy                      check layers, lengths, dependencies and docs
   codegen [--check]         write the generated files, or check that they are up to date
-  bench [--strict] [NAME…]  run the benches and collect their figures
+  bench [--strict] [NAME…]  run the benches and collect their figures;
+                            with --strict a missed goal is a failure
   help                      show this
 ";
 
@@ -20,7 +26,16 @@ fn main() -> Result<ExitCode> {
     let words: Vec<&str> = arguments.iter().map(String::as_str).collect();
     let passed = match words.as_slice() {
         ["tidy"] => tidy::run()?,
-        [] | ["help" | "--help" | "-h"] => show_help()?,
+        ["codegen"] => codegen::run(false).map(|()| true)?,
+        ["codegen", "--check"] => codegen::run(true).map(|()| true)?,
+        ["bench", "--strict", names @ ..] if all_names(names) => {
+            bench::run(names, Goals::Required)?
+        }
+        ["bench", names @ ..] if all_names(names) => bench::run(names, Goals::Shown)?,
+        [] | ["help" | "--help" | "-h"] => {
+            std::io::stdout().lock().write_all(HELP.as_bytes())?;
+            true
+        }
         _ => bail!("unknown arguments: {}\n\n{HELP}", arguments.join(" ")),
     };
     Ok(if passed {
@@ -30,8 +45,6 @@ fn main() -> Result<ExitCode> {
     })
 }
 
-fn show_help() -> Result<bool> {
-    use std::io::Write as _;
-    std::io::stdout().lock().write_all(HELP.as_bytes())?;
-    Ok(true)
+fn all_names(words: &[&str]) -> bool {
+    words.iter().all(|word| !word.starts_with('-'))
 }

@@ -1,0 +1,108 @@
+//! `cargo xtask bench`: runs the benches and gathers their figures in one place.
+//!
+//! A bench is a `harness = false` target that measures its figures and the raw reference in the
+//! same run, and appends each as a line of JSON to the file that `PALYRA_BENCH_OUT` names.
+
+mod figure;
+mod table;
+
+use std::fs;
+use std::io::Write as _;
+use std::path::Path;
+use std::process::Command;
+
+use anyhow::{Context as _, Result, bail};
+use cargo_metadata::MetadataCommand;
+
+use figure::Figure;
+
+/// Where a bench finds the name of the file for its figures.
+const OUT_VARIABLE: &str = "PALYRA_BENCH_OUT";
+
+struct Bench {
+    package: &'static str,
+    name: &'static str,
+}
+
+/// Every bench of the workspace.
+const BENCHES: &[Bench] = &[Bench {
+    package: "palyra-storage",
+    name: "storage",
+}];
+
+/// What a goal that was missed means for the outcome.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Goals {
+    Shown,
+    Required,
+}
+
+/// Runs the benches of these names, or all, and says whether all went well.
+pub(crate) fn run(names: &[&str], goals: Goals) -> Result<bool> {
+    let chosen = choose(names)?;
+    let metadata = MetadataCommand::new().no_deps().exec()?;
+    let folder = metadata.target_directory.join("bench");
+    fs::create_dir_all(&folder).with_context(|| format!("cannot create {folder}"))?;
+
+    let mut figures = Vec::new();
+    let mut failures = Vec::new();
+    for bench in chosen {
+        let out = folder.join(format!("{}.jsonl", bench.name));
+        match bench.measure(out.as_std_path()) {
+            Ok(measured) => figures.extend(measured),
+            Err(error) => failures.push(format!("{}: {error:#}", bench.name)),
+        }
+    }
+    figure::sort(&mut figures)?;
+    let summary = folder.join("summary.json");
+    fs::write(&summary, figure::summary(&figures)?)
+        .with_context(|| format!("cannot write {summary}"))?;
+
+    let mut out = std::io::stdout().lock();
+    write!(out, "{}", table::render(&figures))?;
+    writeln!(out, "\nfigures in {summary}")?;
+    for failure in &failures {
+        writeln!(out, "failed: {failure}")?;
+    }
+    let missed = figures
+        .iter()
+        .any(|figure| figure.meets_goal() == Some(false));
+    Ok(failures.is_empty() && !(missed && goals == Goals::Required))
+}
+
+fn choose(names: &[&str]) -> Result<Vec<&'static Bench>> {
+    if let Some(unknown) = names
+        .iter()
+        .find(|name| BENCHES.iter().all(|of| of.name != **name))
+    {
+        let known: Vec<&str> = BENCHES.iter().map(|bench| bench.name).collect();
+        bail!(
+            "there is no bench {unknown}; there is: {}",
+            known.join(", ")
+        );
+    }
+    let wanted = |bench: &&Bench| names.is_empty() || names.contains(&bench.name);
+    Ok(BENCHES.iter().filter(wanted).collect())
+}
+
+impl Bench {
+    fn measure(&self, out: &Path) -> Result<Vec<Figure>> {
+        // The bench appends: what an earlier run left would be counted as measured now.
+        fs::write(out, "").with_context(|| format!("cannot empty {}", out.display()))?;
+        let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
+        let status = Command::new(cargo)
+            .args(["bench", "--package", self.package, "--bench", self.name])
+            .env(OUT_VARIABLE, out)
+            .status()
+            .context("cannot start cargo")?;
+        if !status.success() {
+            bail!("the bench ended with {status}");
+        }
+        let lines =
+            fs::read_to_string(out).with_context(|| format!("cannot read {}", out.display()))?;
+        figure::parse(&lines)
+    }
+}
+
+#[cfg(test)]
+mod tests;
