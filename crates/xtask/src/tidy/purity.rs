@@ -11,6 +11,16 @@ pub(crate) const RULE: &str = "layer 0 purity";
 
 /// Parts of the standard library that reach outside of the process or wait.
 const IMPURE_STD: &[&str] = &["fs", "net", "env", "process", "thread", "os"];
+/// Parts of `std::net` that are only values.
+const PURE_NET: &[&str] = &[
+    "IpAddr",
+    "Ipv4Addr",
+    "Ipv6Addr",
+    "SocketAddr",
+    "SocketAddrV4",
+    "SocketAddrV6",
+    "AddrParseError",
+];
 const IMPURE_CRATES: &[&str] = &[
     "tokio",
     "rand",
@@ -82,6 +92,7 @@ fn is_impure(path: &[String]) -> bool {
     let segments: Vec<&str> = path.iter().map(String::as_str).collect();
     match segments.as_slice() {
         ["async" | "await"] => true,
+        ["std", "net", value, ..] if PURE_NET.contains(value) => false,
         ["std", part, ..] if IMPURE_STD.contains(part) => true,
         [name, _, ..] if IMPURE_CRATES.contains(name) => true,
         // Every clock that we know of is asked by `Type::now`.

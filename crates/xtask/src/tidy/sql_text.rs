@@ -135,7 +135,6 @@ const FRAGMENTS: &[&str] = &[
     r"ON\s+CONFLICT\s*(?:\(|DO\s)",
     r"(?:FROM|RETURNING)\s+[a-z_]\w*(?:\s*,\s*\w+)*$",
     r"VALUES\s*\(",
-    r"FOR\s+UPDATE(?:\s|$)",
 ];
 
 /// The same in small letters, with enough around the keywords to tell them from English.

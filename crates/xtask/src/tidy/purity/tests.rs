@@ -24,7 +24,7 @@ fn check_source_text(text: &str, expected: &[&str]) {
 #[test]
 fn values_are_welcome() {
     check_source_text(
-        "use std::time::Duration;\nfn due(now: Timestamp, rand: u64) -> Timestamp { now + wait }\n\
+        "use std::{net::IpAddr, time::Duration};\nfn due(now: Timestamp, rand: u64) -> Timestamp { now + wait }\n\
          const ROOT: &str = env!(\"CARGO_MANIFEST_DIR\");\n\
          #[cfg(test)]\nmod tests { fn now() { std::time::Instant::now(); } }\n",
         &[],

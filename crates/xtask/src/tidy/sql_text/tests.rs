@@ -25,7 +25,6 @@ fn statements_are_recognised() {
         "ORDER BY due_at",
         "ON CONFLICT (id) DO NOTHING",
         "FROM outbox",
-        "FOR UPDATE SKIP LOCKED",
         "select * from outbox",
         "select id, due_at from outbox",
         "select id from outbox where id = $1",
@@ -65,7 +64,7 @@ fn session_statements_are_recognised_as_such() {
 }
 
 #[test]
-fn prose_is_not_sql() {
+fn prose_and_clauses_without_a_name_are_not_sql() {
     for text in [
         "",
         "Select a channel from the list",
@@ -96,6 +95,7 @@ fn prose_is_not_sql() {
         "savepoint {name} is gone",
         "values (one per line)",
         "returning to the caller",
+        "FOR UPDATE SKIP LOCKED",
     ] {
         assert_eq!(recognise(text), None, "{text}");
     }

@@ -1,0 +1,231 @@
+//! `scripts/bootstrap` on machines made of stubs: a folder of small scripts is all of the `PATH`.
+
+mod machine;
+
+use machine::Machine;
+
+#[test]
+fn a_complete_machine_needs_nothing() {
+    let machine = Machine::complete().with_manager("apt-get");
+    for what in ["run", "test", "check", "bench", "chaos", "fmt", "deny"] {
+        let run = machine.bootstrap(what);
+        assert_eq!((run.code, run.said.as_str()), (Some(0), ""), "{what}");
+        assert_eq!(run.changes, [""; 0], "{what}");
+    }
+}
+
+#[test]
+fn a_target_needs_only_its_own_tools() {
+    let machine = Machine::complete()
+        .without("bin/node")
+        .without("bin/cc")
+        .without_postgres();
+    assert_eq!(machine.bootstrap("fmt").code, Some(0));
+    assert_eq!(machine.bootstrap("run").code, Some(1));
+}
+
+#[test]
+fn an_unknown_target_is_refused() {
+    let run = Machine::complete().bootstrap("everything");
+    assert_eq!(run.code, Some(1));
+    assert_eq!(
+        run.said,
+        "bootstrap: usage: scripts/bootstrap run|test|check|bench|chaos|fmt|deny\n"
+    );
+}
+
+#[test]
+fn rust_is_asked_for() {
+    let run = Machine::complete()
+        .without("bin/rustc")
+        .with_manager("apt-get")
+        .bootstrap("fmt");
+    assert_eq!(run.code, Some(1));
+    assert!(
+        run.said
+            .ends_with("or newer is missing; install it from https://rustup.rs\n")
+    );
+    assert_eq!(run.changes, [""; 0]);
+
+    let machine = Machine::complete();
+    machine.stub("bin/rustc", "echo 'rustc 1.9.0 (0000000 2016-05-18)'");
+    let run = machine.bootstrap("fmt");
+    assert_eq!(run.code, Some(1));
+    assert!(
+        run.said.starts_with("bootstrap: Rust 1.9.0 is too old, "),
+        "{}",
+        run.said
+    );
+    assert!(
+        run.said.ends_with("is needed; run: rustup update stable\n"),
+        "{}",
+        run.said
+    );
+}
+
+#[test]
+fn missing_parts_of_the_toolchain_are_added() {
+    let machine = Machine::complete()
+        .without("bin/cargo-clippy")
+        .without("bin/cargo-nextest");
+    machine.stub("bin/rustup", "");
+    let run = machine.bootstrap("check");
+    assert_eq!(run.code, Some(0), "{}", run.said);
+    assert_eq!(
+        run.changes,
+        [
+            "rustup component add clippy",
+            "cargo install cargo-nextest --locked"
+        ],
+    );
+    assert_eq!(
+        run.said,
+        "bootstrap: clippy is missing; running: rustup component add clippy\n\
+         bootstrap: cargo-nextest is missing; running: cargo install cargo-nextest --locked\n",
+    );
+}
+
+#[test]
+fn a_compiler_is_installed_and_announced_first() {
+    let machine = Machine::complete()
+        .without("bin/cc")
+        .with_manager("apt-get");
+    let run = machine.bootstrap("run");
+    assert_eq!(run.code, Some(0), "{}", run.said);
+    assert_eq!(
+        run.said,
+        "bootstrap: a C compiler is missing; installing it with apt-get\n\
+         bootstrap: running: apt-get update -qq\n\
+         bootstrap: running: env DEBIAN_FRONTEND=noninteractive apt-get install -y \
+         --no-install-recommends gcc libc6-dev\n",
+    );
+    let install = "apt-get install -y --no-install-recommends gcc libc6-dev";
+    assert_eq!(run.changes, ["apt-get update -qq", install]);
+}
+
+#[test]
+fn an_install_that_brings_nothing_is_a_failure() {
+    let machine = Machine::complete().without("bin/cc");
+    machine.stub("bin/dnf", "exit 1");
+    let run = machine.bootstrap("run");
+    assert_eq!(run.code, Some(1));
+    assert!(
+        run.said
+            .ends_with("; install gcc or clang (on macOS: xcode-select --install)\n")
+    );
+}
+
+#[test]
+fn without_root_sudo_is_used_and_asks_nothing_without_a_terminal() {
+    let machine = Machine::complete().without("bin/cc").with_manager("dnf");
+    machine.stub("bin/id", "echo 1000");
+    let run = machine.bootstrap("run");
+    assert_eq!(run.code, Some(1));
+    assert!(
+        run.said
+            .ends_with("this needs root and there is no sudo; run as root: dnf install -y gcc\n"),
+        "{}",
+        run.said,
+    );
+
+    machine.stub("bin/sudo", "shift; exec \"$@\"");
+    let run = machine.bootstrap("run");
+    assert_eq!(run.code, Some(0), "{}", run.said);
+    assert_eq!(
+        run.changes,
+        ["sudo -n dnf install -y gcc", "dnf install -y gcc"]
+    );
+    assert!(
+        run.said
+            .ends_with("bootstrap: running: sudo -n dnf install -y gcc\n"),
+        "{}",
+        run.said
+    );
+}
+
+#[test]
+fn debian_is_told_not_to_start_a_server_of_its_own() {
+    let machine = Machine::complete()
+        .without_postgres()
+        .with_manager("apt-get");
+    let run = machine.bootstrap("test");
+    assert_eq!(run.code, Some(0), "{}", run.said);
+    let install = "apt-get install -y --no-install-recommends postgresql";
+    assert_eq!(
+        run.changes,
+        [
+            "apt-get update -qq",
+            install,
+            "seen: create_main_cluster = false"
+        ]
+    );
+    assert!(
+        !machine
+            .path("system/etc/postgresql-common/createcluster.d/palyra.conf")
+            .exists()
+    );
+}
+
+#[test]
+fn every_package_manager_installs_postgres_its_own_way() {
+    for (manager, expected) in [
+        ("dnf", "dnf install -y postgresql-server"),
+        ("pacman", "pacman -S --noconfirm --needed postgresql"),
+        (
+            "zypper",
+            "zypper --non-interactive install postgresql-server",
+        ),
+        ("apk", "apk add postgresql postgresql-client"),
+        ("brew", "brew install postgresql@17"),
+    ] {
+        let machine = Machine::complete().without_postgres().with_manager(manager);
+        let run = machine.bootstrap("chaos");
+        assert_eq!(run.code, Some(0), "{manager}: {}", run.said);
+        assert_eq!(run.changes, [expected]);
+        assert!(
+            run.said.contains(&format!("running: {expected}\n")),
+            "{}",
+            run.said
+        );
+    }
+}
+
+#[test]
+fn without_a_package_manager_the_message_says_what_to_install() {
+    let run = Machine::complete().without_postgres().bootstrap("bench");
+    assert_eq!(run.code, Some(1));
+    assert_eq!(
+        run.said,
+        "bootstrap: the Postgres server programs (initdb, postgres, psql) are missing; install \
+         Postgres 15 or newer, or set PALYRA_POSTGRES_BIN to their folder\n",
+    );
+    let run = Machine::complete().without("bin/node").bootstrap("run");
+    assert_eq!(run.code, Some(1));
+    assert_eq!(
+        run.said,
+        "bootstrap: Node.js 20 or newer is missing; see https://nodejs.org/en/download\n",
+    );
+}
+
+#[test]
+fn what_is_too_old_is_not_replaced() {
+    let machine = Machine::complete().with_manager("apt-get");
+    machine.postgres("14.12");
+    machine.stub("bin/node", "echo v18.19.0");
+    let run = machine.bootstrap("bench");
+    assert_eq!((run.code, run.changes.len()), (Some(1), 0));
+    assert!(
+        run.said
+            .starts_with("bootstrap: postgres (PostgreSQL) 14.12 in "),
+        "{}",
+        run.said
+    );
+    let run = machine.bootstrap("run");
+    assert_eq!((run.code, run.changes.len()), (Some(1), 0));
+    assert!(
+        run.said
+            .starts_with("bootstrap: Node.js v18.19.0 is too old, 20 or"),
+        "{}",
+        run.said
+    );
+}

@@ -1,0 +1,206 @@
+use std::collections::BTreeSet;
+
+use crate::fixture::Fixture;
+
+struct Plant {
+    rule: &'static str,
+    what: &'static str,
+    plant: fn(&Fixture),
+}
+
+const COMMON: &str = "crates/palyra-common/Cargo.toml";
+const STORAGE: &str = "crates/palyra-storage/Cargo.toml";
+const LANE: &str = "crates/palyra-common/src/lane.rs";
+
+const PLANTS: &[Plant] = &[
+    Plant {
+        rule: "layers",
+        what: "palyra-common (layer 0) depends on palyra-storage (layer 1)",
+        plant: |fixture| {
+            fixture.replace(
+                STORAGE,
+                "palyra-common = { path = \"../palyra-common\" }\n",
+                "",
+            );
+            let upward = "[dependencies]\npalyra-storage = { path = \"../palyra-storage\" }";
+            fixture.replace(COMMON, "[dependencies]", upward);
+        },
+    },
+    Plant {
+        rule: "layers",
+        what: "palyra-extra has no layer",
+        plant: |fixture| {
+            let manifest = fixture
+                .read(COMMON)
+                .replace("palyra-common", "palyra-extra");
+            fixture.write("crates/palyra-extra/Cargo.toml", &manifest);
+            fixture.write("crates/palyra-extra/src/lib.rs", "//! Extra.\n");
+        },
+    },
+    Plant {
+        rule: "confined dependencies",
+        what: "palyra-common depends on rusqlite, a database crate that belongs in palyra-storage",
+        plant: |fixture| {
+            fixture.replace(
+                COMMON,
+                "[dependencies]",
+                "[dev-dependencies]\nrusqlite = \"0.41\"",
+            );
+            fixture.append(
+                "docs/dependencies.md",
+                "| `rusqlite` | `palyra-common` | rows |\n",
+            );
+        },
+    },
+    Plant {
+        rule: "confined dependencies",
+        what: "palyra-storage depends on tonic, a gRPC server that belongs in",
+        plant: |fixture| {
+            let features = "[features]\nserve = [\"tonic/server\"]\n[dependencies]\n\
+                            tonic = { version = \"0.14\", default-features = false }";
+            fixture.replace(STORAGE, "[dependencies]", features);
+            fixture.append(
+                "docs/dependencies.md",
+                "| `tonic` | `palyra-storage` | calls |\n",
+            );
+        },
+    },
+    Plant {
+        rule: "sql text",
+        what: "lib.rs:4: SQL outside of a store module: \"DELETE FROM outbox\"",
+        plant: |fixture| {
+            let text = "#[path = \"x.rs\"] mod x;\n#[doc(alias = \"DELETE FROM outbox\")] mod y;\n";
+            fixture.write(
+                "crates/palyra-storage/src/lib.rs",
+                &format!("//! Rows.\n\n{text}"),
+            );
+        },
+    },
+    Plant {
+        rule: "length",
+        what: "lane.rs:5: function long has 61 lines, 60 are allowed",
+        plant: |fixture| {
+            fixture.append(
+                LANE,
+                &format!("fn long() {{\n{}}}\n", "    due(1, 2);\n".repeat(59)),
+            );
+        },
+    },
+    Plant {
+        rule: "length",
+        what: "tidy-exceptions.toml: names crates/gone.rs, which is not there",
+        plant: |fixture| {
+            fixture.write(
+                "crates/xtask/tidy-exceptions.toml",
+                "[[exception]]\npath = \"crates/gone.rs\"\nlines = 501\nreason = \"old\"\n",
+            );
+        },
+    },
+    Plant {
+        rule: "layer 0 purity",
+        what: "lane.rs:6: layer 0 names std::time::SystemTime::now",
+        plant: |fixture| {
+            fixture.append(LANE, "fn clock() {\n    std::time::SystemTime::now();\n}\n");
+        },
+    },
+    Plant {
+        rule: "layer 0 purity",
+        what: "clippy.toml: does not disallow std::thread::sleep",
+        plant: |fixture| {
+            fixture.replace(
+                "crates/palyra-common/clippy.toml",
+                "std::thread::sleep",
+                "drop",
+            );
+        },
+    },
+    Plant {
+        rule: "error codes",
+        what: "explains storage/planted, which is not in the registry",
+        plant: |fixture| fixture.append("docs/errors.md", "## `storage/planted`\n"),
+    },
+    Plant {
+        rule: "config options",
+        what: "config.rs:8: option storage.planted is not in docs/palyra.example.toml",
+        plant: |fixture| {
+            let config = "crates/palyra-storage/src/config.rs";
+            fixture.replace(config, "url: String,", "url: String,\n    planted: bool,");
+        },
+    },
+    Plant {
+        rule: "dependencies",
+        what: "anyhow (used by palyra-storage) has no row",
+        plant: |fixture| {
+            fixture.replace(STORAGE, "[dependencies]", "[dependencies]\nanyhow = \"1\"");
+        },
+    },
+    Plant {
+        rule: "hygiene",
+        what: "Cargo.toml: does not take the lints of the workspace",
+        plant: |fixture| fixture.replace(COMMON, "[lints]\nworkspace = true", ""),
+    },
+    Plant {
+        rule: "hygiene",
+        what: "Cargo.toml: could be published",
+        plant: |fixture| fixture.replace(COMMON, "publish.workspace = true\n", ""),
+    },
+    Plant {
+        rule: "hygiene",
+        what: "a file or folder named utils says nothing",
+        plant: |fixture| fixture.write("crates/palyra-common/src/utils.rs", ""),
+    },
+];
+
+#[test]
+fn a_clean_workspace_is_green() {
+    let run = Fixture::new().xtask(&["tidy"], &[]);
+    assert_eq!(run.code, Some(0), "{}{}", run.out, run.errors);
+    assert!(run.out.ends_with("files, no violations\n"), "{}", run.out);
+}
+
+#[test]
+fn every_planted_violation_turns_it_red_and_is_the_only_one() {
+    for plant in PLANTS {
+        let fixture = Fixture::new();
+        (plant.plant)(&fixture);
+        let run = fixture.xtask(&["tidy"], &[]);
+        assert_eq!(
+            run.code,
+            Some(1),
+            "{}: {}{}",
+            plant.what,
+            run.out,
+            run.errors
+        );
+        assert!(
+            run.out.starts_with(&format!("{}\n", plant.rule)),
+            "{}",
+            run.out
+        );
+        assert!(run.out.contains(plant.what), "{}: {}", plant.what, run.out);
+        assert!(run.out.ends_with(" files, 1 violation\n"), "{}", run.out);
+    }
+}
+
+#[test]
+fn every_rule_is_planted() {
+    let rules: BTreeSet<&str> = PLANTS.iter().map(|plant| plant.rule).collect();
+    let run = Fixture::new().xtask(&["tidy"], &[]);
+    let count = format!("tidy: {} rules, ", rules.len());
+    assert!(
+        run.out.starts_with(&count),
+        "planted {rules:?}, but {}",
+        run.out
+    );
+}
+
+#[test]
+fn what_is_not_understood_is_refused() {
+    let run = Fixture::new().xtask(&["tidy", "--fast"], &[]);
+    assert_eq!(run.code, Some(1));
+    assert!(
+        run.errors.contains("unknown arguments: tidy --fast"),
+        "{}",
+        run.errors
+    );
+}
