@@ -53,11 +53,7 @@ impl Account {
             }
             let uid = fields.nth(1)?.parse().ok()?;
             let gid = fields.next()?.parse().ok()?;
-            Some(Self {
-                name: name.to_owned(),
-                uid,
-                gid,
-            })
+            Some(Self { name: name.to_owned(), uid, gid })
         })
     }
 }

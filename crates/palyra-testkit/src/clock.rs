@@ -14,23 +14,19 @@ pub struct FakeClock {
 impl FakeClock {
     /// A clock that shows `now`.
     pub fn new(now: Timestamp) -> Self {
-        Self {
-            unix_millis: Arc::new(AtomicI64::new(now.as_unix_millis())),
-        }
+        Self { unix_millis: Arc::new(AtomicI64::new(now.as_unix_millis())) }
     }
 
     /// Moves the clock forward and returns what it shows then.
     pub fn advance(&self, by: Duration) -> Timestamp {
         let forward = |millis| (Timestamp::from_unix_millis(millis) + by).as_unix_millis();
-        self.unix_millis
-            .update(Ordering::SeqCst, Ordering::SeqCst, forward);
+        self.unix_millis.update(Ordering::SeqCst, Ordering::SeqCst, forward);
         self.now()
     }
 
     /// Makes the clock show `now`, which may be earlier than before: wall clocks do that.
     pub fn set(&self, now: Timestamp) {
-        self.unix_millis
-            .store(now.as_unix_millis(), Ordering::SeqCst);
+        self.unix_millis.store(now.as_unix_millis(), Ordering::SeqCst);
     }
 }
 

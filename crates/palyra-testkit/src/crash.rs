@@ -21,10 +21,7 @@ pub struct CrashPlan {
 impl CrashPlan {
     /// A crash when the point is passed for the first time.
     pub fn at(point: impl Into<String>) -> Self {
-        Self {
-            point: point.into(),
-            nth: 1,
-        }
+        Self { point: point.into(), nth: 1 }
     }
 
     /// A crash when the point is passed for the `nth` time, counted from 1.

@@ -24,11 +24,7 @@ impl Guard {
     /// Arms `script`, which sees `args` as `$1`, `$2` ….
     pub(crate) fn arm<A: AsRef<OsStr>>(script: &str, args: &[A]) -> anyhow::Result<Self> {
         let shell = Command::new("sh")
-            .args([
-                "-c",
-                &format!("read -r _\n{script}"),
-                "palyra-testkit-guard",
-            ])
+            .args(["-c", &format!("read -r _\n{script}"), "palyra-testkit-guard"])
             .args(args)
             .current_dir("/")
             .process_group(0)

@@ -16,10 +16,7 @@ pub struct Seed(u64);
 
 impl Seed {
     /// The seed in the variable `name`, or a new one; it is printed, with how to repeat it.
-    #[expect(
-        clippy::print_stderr,
-        reason = "a failing randomised test shows its seed"
-    )]
+    #[expect(clippy::print_stderr, reason = "a failing randomised test shows its seed")]
     pub fn from_env_or_random(name: &str) -> anyhow::Result<Self> {
         let seed = match std::env::var(name) {
             Ok(text) => Self::parse(&text).with_context(|| format!("read the seed in {name}"))?,
@@ -45,10 +42,7 @@ impl Seed {
     }
 
     fn parse(text: &str) -> anyhow::Result<Self> {
-        text.trim()
-            .parse()
-            .map(Self)
-            .with_context(|| format!("{text:?} is no unsigned number"))
+        text.trim().parse().map(Self).with_context(|| format!("{text:?} is no unsigned number"))
     }
 }
 
@@ -93,11 +87,7 @@ impl Rng {
 /// anything but nothing or `0`.
 pub fn rounds(normal: u32, chaos: u32) -> u32 {
     let asked = std::env::var(CHAOS_VARIABLE);
-    if asked.is_ok_and(|value| !matches!(value.trim(), "" | "0")) {
-        chaos
-    } else {
-        normal
-    }
+    if asked.is_ok_and(|value| !matches!(value.trim(), "" | "0")) { chaos } else { normal }
 }
 
 #[cfg(test)]

@@ -43,12 +43,8 @@ pub(crate) fn wait(child: &mut Child, limit: Duration) -> anyhow::Result<ExitSta
             return Ok(status);
         }
         if Instant::now() >= deadline {
-            child
-                .kill()
-                .context("kill a child process that took too long")?;
-            child
-                .wait()
-                .context("reap a child process that took too long")?;
+            child.kill().context("kill a child process that took too long")?;
+            child.wait().context("reap a child process that took too long")?;
             bail!("not done after {limit:?}, so it was killed");
         }
         thread::sleep(POLL);

@@ -33,10 +33,7 @@ impl ScratchDir {
             .tempdir()
             .context("create a temporary directory")?;
         let guard = Guard::arm(REMOVE, &[dir.path()])?;
-        Ok(Self {
-            path: dir.keep(),
-            guard: Some(guard),
-        })
+        Ok(Self { path: dir.keep(), guard: Some(guard) })
     }
 
     /// Where it is.

@@ -31,18 +31,9 @@ impl SmallDisk {
             .tempdir()
             .context("create a directory to mount on")?;
         let guard = Guard::arm(UNMOUNT, &[dir.path()])?;
-        let disk = Self {
-            path: dir.keep(),
-            guard: Some(guard),
-        };
+        let disk = Self { path: dir.keep(), guard: Some(guard) };
         let mut mount = Command::new("mount");
-        mount.args([
-            "-t",
-            "tmpfs",
-            "-o",
-            &format!("size={bytes},mode=0777"),
-            "tmpfs",
-        ]);
+        mount.args(["-t", "tmpfs", "-o", &format!("size={bytes},mode=0777"), "tmpfs"]);
         match tool::run(mount.arg(&disk.path), "", MOUNT_LIMIT) {
             Ok(_) => Ok(Some(disk)),
             Err(error) => {

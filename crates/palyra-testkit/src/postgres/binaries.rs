@@ -14,16 +14,8 @@ const BIN_VARIABLE: &str = "PALYRA_POSTGRES_BIN";
 
 /// Every program the testkit calls. A client-only installation lacks the first three, and
 /// distributions put a few of them alone on the search path, so a directory must hold all.
-const PROGRAMS: [&str; 8] = [
-    "initdb",
-    "pg_ctl",
-    "postgres",
-    "psql",
-    "createdb",
-    "dropdb",
-    "pg_dump",
-    "pg_isready",
-];
+const PROGRAMS: [&str; 8] =
+    ["initdb", "pg_ctl", "postgres", "psql", "createdb", "dropdb", "pg_dump", "pg_isready"];
 
 /// Where packages put each major version, as (directory of versions, name before the version).
 const VERSIONED: [(&str, &str); 4] = [
@@ -74,11 +66,8 @@ impl Binaries {
     }
 
     fn major_version(&self) -> anyhow::Result<u32> {
-        let text = tool::run(
-            self.command("postgres").arg("--version"),
-            "",
-            Duration::from_secs(30),
-        )?;
+        let text =
+            tool::run(self.command("postgres").arg("--version"), "", Duration::from_secs(30))?;
         parse_major(&text).with_context(|| format!("no version in {:?}", text.trim()))
     }
 }
@@ -110,27 +99,16 @@ fn first_complete(dirs: &[PathBuf]) -> anyhow::Result<PathBuf> {
         .iter()
         .map(|dir| format!("{} (lacks {})", dir.display(), missing(dir).join(", ")))
         .collect();
-    bail!(
-        "no Postgres server installation in [{}]: {}",
-        seen.join("; "),
-        advice()
-    )
+    bail!("no Postgres server installation in [{}]: {}", seen.join("; "), advice())
 }
 
 fn missing(dir: &Path) -> Vec<&'static str> {
-    PROGRAMS
-        .into_iter()
-        .filter(|program| !dir.join(program).is_file())
-        .collect()
+    PROGRAMS.into_iter().filter(|program| !dir.join(program).is_file()).collect()
 }
 
 fn candidates() -> Vec<PathBuf> {
     let mut dirs = on_search_path(&std::env::var_os("PATH").unwrap_or_default());
-    let asked = tool::run(
-        Command::new("pg_config").arg("--bindir"),
-        "",
-        Duration::from_secs(30),
-    );
+    let asked = tool::run(Command::new("pg_config").arg("--bindir"), "", Duration::from_secs(30));
     dirs.extend(asked.ok().map(|text| PathBuf::from(text.trim())));
     for (parent, prefix) in VERSIONED {
         dirs.extend(newest_first(Path::new(parent), prefix));
@@ -163,14 +141,8 @@ fn version_of(name: &OsString, prefix: &str) -> Option<u32> {
 }
 
 fn parse_major(version: &str) -> Option<u32> {
-    let number = version
-        .split_whitespace()
-        .find(|word| word.starts_with(char::is_numeric))?;
-    number
-        .split(|c: char| !c.is_ascii_digit())
-        .next()?
-        .parse()
-        .ok()
+    let number = version.split_whitespace().find(|word| word.starts_with(char::is_numeric))?;
+    number.split(|c: char| !c.is_ascii_digit()).next()?.parse().ok()
 }
 
 #[cfg(test)]

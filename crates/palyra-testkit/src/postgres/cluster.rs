@@ -36,11 +36,7 @@ impl Site {
         let binaries = Binaries::find()?;
         let account = Account::instead_of_root(&["postgres", "nobody"])?;
         let base = base_directory(account.is_some())?;
-        Ok(Self {
-            binaries,
-            account,
-            base,
-        })
+        Ok(Self { binaries, account, base })
     }
 
     /// The directory in which this user's processes meet, apart from other versions of this code.
@@ -48,10 +44,7 @@ impl Site {
         let mut hasher = DefaultHasher::new();
         (self.binaries.dir(), include_str!("supervisor.sh")).hash(&mut hasher);
         let uid = rustix::process::geteuid().as_raw();
-        self.base.join(format!(
-            "palyra-pg-shared-{uid}-{:08x}",
-            hasher.finish() as u32
-        ))
+        self.base.join(format!("palyra-pg-shared-{uid}-{:08x}", hasher.finish() as u32))
     }
 
     /// Creates `dir` for the account, or checks that nobody else put it there.
@@ -78,9 +71,7 @@ impl Site {
 
     /// Hands a path to the account that removes the server's directory in the end.
     pub(crate) fn give(&self, path: &Path) -> anyhow::Result<()> {
-        self.account
-            .as_ref()
-            .map_or(Ok(()), |account| account.own(path))
+        self.account.as_ref().map_or(Ok(()), |account| account.own(path))
     }
 
     pub(crate) fn random_port(&self) -> u16 {
@@ -90,11 +81,7 @@ impl Site {
 
 /// A directory that is short enough for a socket and that the account may rename and delete in.
 fn base_directory(other_account: bool) -> anyhow::Result<PathBuf> {
-    let candidates = [
-        std::env::temp_dir(),
-        PathBuf::from("/tmp"),
-        PathBuf::from("/var/tmp"),
-    ];
+    let candidates = [std::env::temp_dir(), PathBuf::from("/tmp"), PathBuf::from("/var/tmp")];
     let fits = |dir: &PathBuf| {
         let open = |path: &Path, bits| {
             fs::metadata(path).is_ok_and(|found| found.permissions().mode() & bits == bits)
@@ -125,12 +112,7 @@ pub(crate) struct Cluster {
 impl Cluster {
     pub(crate) fn join(site: Site, dir: PathBuf, linger: Duration) -> anyhow::Result<Self> {
         let (lease, port) = Lease::join(&site, &dir, linger)?;
-        Ok(Self {
-            site,
-            dir,
-            port,
-            _lease: lease,
-        })
+        Ok(Self { site, dir, port, _lease: lease })
     }
 
     /// Runs a client program against this server.
@@ -155,10 +137,7 @@ impl Cluster {
         if let Some(account) = &self.site.account {
             account.apply(&mut command);
         }
-        command
-            .current_dir(&self.dir)
-            .args(["-D", "data"])
-            .args(args);
+        command.current_dir(&self.dir).args(["-D", "data"]).args(args);
         tool::run(&mut command, "", TOOL_LIMIT)
     }
 

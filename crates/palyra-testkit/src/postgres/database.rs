@@ -67,13 +67,7 @@ impl TestDatabase {
     /// The schema as SQL, without what differs between two dumps of one schema: comments, blank
     /// lines and the random key of `\restrict`.
     pub fn dump_schema(&self) -> anyhow::Result<String> {
-        let args = [
-            "--schema-only",
-            "--no-owner",
-            "--no-privileges",
-            "--dbname",
-            &self.name,
-        ];
+        let args = ["--schema-only", "--no-owner", "--no-privileges", "--dbname", &self.name];
         let dump = self.cluster.client("pg_dump", &args, "")?;
         let noise = ["--", "\\restrict", "\\unrestrict"];
         let kept = dump
@@ -84,19 +78,14 @@ impl TestDatabase {
 
     pub(crate) fn url_through(&self, dir: &Path, port: u16) -> String {
         let host = percent_encoded(dir.as_os_str().as_encoded_bytes());
-        format!(
-            "postgres://{SUPERUSER}@/{}?host={host}&port={port}",
-            self.name
-        )
+        format!("postgres://{SUPERUSER}@/{}?host={host}&port={port}", self.name)
     }
 }
 
 impl Drop for TestDatabase {
     fn drop(&mut self) {
         // A server that the test stopped or killed takes the database with it.
-        let _ = self
-            .cluster
-            .client("dropdb", &["--if-exists", "--force", &self.name], "");
+        let _ = self.cluster.client("dropdb", &["--if-exists", "--force", &self.name], "");
     }
 }
 

@@ -45,37 +45,21 @@ impl Lease {
         let deadline = Instant::now() + START_LIMIT;
         let users = Some(lock_users(site, dir, deadline)?);
         let (site, dir) = (site.clone(), dir.to_owned());
-        let mut lease = Self {
-            site,
-            dir,
-            linger,
-            users,
-            supervisor: None,
-        };
+        let mut lease = Self { site, dir, linger, users, supervisor: None };
         let mut starts = 0;
         loop {
             if lease.ensure_supervisor()? {
                 starts += 1;
                 if starts > SUPERVISOR_STARTS {
-                    bail!(
-                        "the Postgres supervisor ends at once: {}",
-                        start_log(&lease.dir)
-                    );
+                    bail!("the Postgres supervisor ends at once: {}", start_log(&lease.dir));
                 }
             } else if let Ok(log) = fs::read_to_string(lease.dir.join("failed")) {
-                bail!(
-                    "Postgres did not start in {}: {}",
-                    lease.dir.display(),
-                    log.trim()
-                );
+                bail!("Postgres did not start in {}: {}", lease.dir.display(), log.trim());
             } else if let Some(port) = ready_port(&lease.dir) {
                 return Ok((lease, port));
             }
             if Instant::now() >= deadline {
-                bail!(
-                    "Postgres not ready after {START_LIMIT:?}: {}",
-                    start_log(&lease.dir)
-                );
+                bail!("Postgres not ready after {START_LIMIT:?}: {}", start_log(&lease.dir));
             }
             thread::sleep(POLL);
         }
@@ -120,10 +104,7 @@ fn lock_users(site: &Site, dir: &Path, deadline: Instant) -> anyhow::Result<File
             return Ok(file);
         }
         if Instant::now() >= deadline {
-            bail!(
-                "{} stays locked: is a Postgres there unable to stop?",
-                path.display()
-            );
+            bail!("{} stays locked: is a Postgres there unable to stop?", path.display());
         }
         thread::sleep(POLL);
     }
@@ -175,14 +156,8 @@ fn spawn_supervisor(
 }
 
 fn ready_port(dir: &Path) -> Option<u16> {
-    let port = fs::read_to_string(dir.join("ready"))
-        .ok()?
-        .trim()
-        .parse()
-        .ok()?;
-    UnixStream::connect(socket_path(dir, port))
-        .ok()
-        .map(|_| port)
+    let port = fs::read_to_string(dir.join("ready")).ok()?.trim().parse().ok()?;
+    UnixStream::connect(socket_path(dir, port)).ok().map(|_| port)
 }
 
 fn start_log(dir: &Path) -> String {
@@ -192,12 +167,7 @@ fn start_log(dir: &Path) -> String {
 
 /// Opens or creates a lock file; nothing when its directory is not there.
 fn open_lock(path: &PathBuf) -> anyhow::Result<Option<File>> {
-    match OpenOptions::new()
-        .read(true)
-        .append(true)
-        .create(true)
-        .open(path)
-    {
+    match OpenOptions::new().read(true).append(true).create(true).open(path) {
         Ok(file) => Ok(Some(file)),
         Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),
         Err(error) => Err(error).with_context(|| format!("open {}", path.display())),

@@ -40,6 +40,8 @@ pub struct CutProxy {
 
 #[derive(Debug)]
 struct Shared {
+    /// Of the directory and of all threads.
+    name: String,
     /// Keeps the server, and with it the directory that the socket is in.
     cluster: Arc<Cluster>,
     decider: Decider,
@@ -53,9 +55,8 @@ impl CutProxy {
         let cluster = server.cluster();
         let port = cluster.site.random_port();
         // Inside the server's directory, so that it goes with it if this process is killed.
-        let dir = cluster
-            .dir
-            .join(format!("proxy-{:08x}", entropy::bits() as u32));
+        let name = format!("proxy-{:08x}", entropy::bits() as u32);
+        let dir = cluster.dir.join(&name);
         cluster.site.prepare(&dir)?;
         let socket = socket_path(&dir, port);
         let listener = UnixListener::bind(&socket)
@@ -63,19 +64,18 @@ impl CutProxy {
         fs::set_permissions(&socket, Permissions::from_mode(0o777))
             .with_context(|| format!("open {} to all", socket.display()))?;
         let shared = Arc::new(Shared {
+            name,
             cluster,
             decider: Decider::new(plan),
             stopping: AtomicBool::new(false),
             links: Mutex::default(),
         });
         let accepting = Arc::clone(&shared);
-        let acceptor = thread::spawn(move || accept(&accepting, &listener));
-        Ok(Self {
-            shared,
-            acceptor: Some(acceptor),
-            dir,
-            port,
-        })
+        let acceptor = shared
+            .thread()
+            .spawn(move || accept(&accepting, &listener))
+            .context("start the accepting thread of a proxy")?;
+        Ok(Self { shared, acceptor: Some(acceptor), dir, port })
     }
 
     /// Replaces the plan; its count of COMMITs begins anew.
@@ -117,6 +117,10 @@ impl Drop for CutProxy {
 }
 
 impl Shared {
+    fn thread(&self) -> thread::Builder {
+        thread::Builder::new().name(self.name.clone())
+    }
+
     fn links(&self) -> MutexGuard<'_, HashMap<u64, Arc<Link>>> {
         self.links.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -152,9 +156,13 @@ fn serve(shared: &Arc<Shared>, number: u64, client: UnixStream) -> Option<JoinHa
     let server = UnixStream::connect(socket_path(&cluster.dir, cluster.port)).ok()?;
     let link = Arc::new(Link::new(client, server));
     shared.links().insert(number, Arc::clone(&link));
-    let shared = Arc::clone(shared);
-    Some(thread::spawn(move || {
-        link.run(&shared.decider);
+    let serving = Arc::clone(shared);
+    let worker = shared.thread().spawn(move || {
+        link.run(&serving.decider, serving.thread());
+        serving.links().remove(&number);
+    });
+    if worker.is_err() {
         shared.links().remove(&number);
-    }))
+    }
+    worker.ok()
 }

@@ -51,9 +51,7 @@ impl PostgresServer {
         let site = Site::find()?;
         let dir = site.shared_directory();
         let cluster = Cluster::join(site, dir, SHARED_LINGER)?;
-        Ok(SHARED.get_or_init(|| Self {
-            cluster: Arc::new(cluster),
-        }))
+        Ok(SHARED.get_or_init(|| Self { cluster: Arc::new(cluster) }))
     }
 
     /// A server for one test, to stop, start and kill. Its drop, and that of its databases, waits
@@ -68,9 +66,7 @@ impl PostgresServer {
         let cluster = Cluster::join(site, dir.path().to_owned(), Duration::ZERO)?;
         // From here on the supervisor removes it.
         let _ = dir.keep();
-        Ok(Self {
-            cluster: Arc::new(cluster),
-        })
+        Ok(Self { cluster: Arc::new(cluster) })
     }
 
     /// An empty database with a name of its own, dropped with the returned value.
@@ -98,24 +94,16 @@ impl PostgresServer {
             StopMode::Fast => "fast",
             StopMode::Immediate => "immediate",
         };
-        self.cluster
-            .pg_ctl(&["stop", "-w", "-t", "90", "-m", mode])
-            .map(drop)
+        self.cluster.pg_ctl(&["stop", "-w", "-t", "90", "-m", mode]).map(drop)
     }
 
     /// Starts the stopped or killed server and waits until it takes connections.
     pub fn start_again(&mut self) -> anyhow::Result<()> {
         // A killed server may stay a zombie for seconds, which Postgres takes for a living one.
-        if self
-            .cluster
-            .postmaster_pid()
-            .is_some_and(|pid| !is_alive(pid))
-        {
+        if self.cluster.postmaster_pid().is_some_and(|pid| !is_alive(pid)) {
             self.cluster.remove_pid_files()?;
         }
-        let started = self
-            .cluster
-            .pg_ctl(&["start", "-w", "-t", "90", "-l", "server.log"]);
+        let started = self.cluster.pg_ctl(&["start", "-w", "-t", "90", "-l", "server.log"]);
         started.map(drop).with_context(|| self.cluster.log_tail())
     }
 
@@ -124,6 +112,7 @@ impl PostgresServer {
         let postmaster = self
             .cluster
             .postmaster_pid()
+            .filter(|pid| self.is_postmaster(*pid))
             .context("the server is not running")?;
         // The postmaster first: it would restart after the death of a backend.
         let mut doomed = vec![postmaster];
@@ -140,6 +129,13 @@ impl PostgresServer {
             thread::sleep(POLL);
         }
         Ok(())
+    }
+
+    /// Whether the id that a pid file names is still that of our server: it works in its data.
+    fn is_postmaster(&self, pid: i32) -> bool {
+        let data = self.cluster.dir.join("data").canonicalize();
+        let works_in = std::fs::read_link(format!("/proc/{pid}/cwd"));
+        is_alive(pid) && works_in.is_ok_and(|dir| data.is_ok_and(|data| dir == data))
     }
 }
 

@@ -123,24 +123,16 @@ impl Builder {
             return Ok(self);
         };
         let scratch = ScratchDir::with_mode(0o755)?;
-        let name = self
-            .program
-            .file_name()
-            .context("the program has no file name")?;
+        let name = self.program.file_name().context("the program has no file name")?;
         let copy = scratch.path().join(name);
         std::fs::copy(&self.program, &copy)
             .with_context(|| format!("copy {}", self.program.display()))?;
-        if let Some(owned) = self
-            .scratch
-            .iter()
-            .find(|dir| Some(dir.path()) == self.data_dir.as_deref())
+        if let Some(owned) =
+            self.scratch.iter().find(|dir| Some(dir.path()) == self.data_dir.as_deref())
         {
             account.own(owned.path())?;
         }
-        let elsewhere = self
-            .current_dir
-            .take()
-            .unwrap_or_else(|| PathBuf::from("/"));
+        let elsewhere = self.current_dir.take().unwrap_or_else(|| PathBuf::from("/"));
         self.current_dir = Some(elsewhere);
         self.program = copy;
         self.scratch.push(Arc::new(scratch));

@@ -51,13 +51,7 @@ impl Process {
     pub(super) fn start(builder: Builder) -> anyhow::Result<Self> {
         let output = Output::new();
         let (child, guard) = launch(&builder, &output)?;
-        Ok(Self {
-            builder,
-            output,
-            begins: 0,
-            child,
-            guard: Some(guard),
-        })
+        Ok(Self { builder, output, begins: 0, child, guard: Some(guard) })
     }
 
     /// The id of the process, which is also that of its group.
@@ -72,10 +66,8 @@ impl Process {
 
     /// Waits for a line that contains `text`, on either stream, since the last start.
     pub fn wait_for_line(&self, text: &str, limit: Duration) -> anyhow::Result<String> {
-        self.wait_for(limit, |line| {
-            line.text.contains(text).then(|| line.text.clone())
-        })
-        .with_context(|| format!("waiting for a line with {text:?}"))
+        self.wait_for(limit, |line| line.text.contains(text).then(|| line.text.clone()))
+            .with_context(|| format!("waiting for a line with {text:?}"))
     }
 
     /// Waits for the first line since the last start to which `look` has an answer.
@@ -84,23 +76,18 @@ impl Process {
         limit: Duration,
         look: impl FnMut(&Line) -> Option<T>,
     ) -> anyhow::Result<T> {
-        self.output
-            .find(self.begins, limit, look)
-            .map_err(|missing| {
-                let why = match missing {
-                    Missing::Closed => "the process closed its output".to_owned(),
-                    Missing::TimedOut => format!("nothing within {limit:?}"),
-                };
-                anyhow!("{why}; it printed:\n{}", self.logs())
-            })
+        self.output.find(self.begins, limit, look).map_err(|missing| {
+            let why = match missing {
+                Missing::Closed => "the process closed its output".to_owned(),
+                Missing::TimedOut => format!("nothing within {limit:?}"),
+            };
+            anyhow!("{why}; it printed:\n{}", self.logs())
+        })
     }
 
     /// Waits for the line that [`Builder::ready_line`] describes.
     pub fn wait_ready(&self, limit: Duration) -> anyhow::Result<String> {
-        let text = self
-            .builder
-            .ready()
-            .context("the builder was given no ready line")?;
+        let text = self.builder.ready().context("the builder was given no ready line")?;
         self.wait_for_line(text, limit)
     }
 
@@ -122,11 +109,7 @@ impl Process {
 
     /// The exit status, if the process has ended.
     pub fn try_wait(&mut self) -> anyhow::Result<Option<ExitStatus>> {
-        if self.guard.is_none() || self.has_ended()? {
-            self.reap().map(Some)
-        } else {
-            Ok(None)
-        }
+        if self.guard.is_none() || self.has_ended()? { self.reap().map(Some) } else { Ok(None) }
     }
 
     /// Waits for the process to end by itself.
@@ -137,10 +120,7 @@ impl Process {
                 return Ok(status);
             }
             if Instant::now() >= deadline {
-                bail!(
-                    "the process still runs after {limit:?}; it printed:\n{}",
-                    self.logs()
-                );
+                bail!("the process still runs after {limit:?}; it printed:\n{}", self.logs());
             }
             thread::sleep(POLL);
         }
@@ -203,25 +183,17 @@ impl Process {
             self.child.wait().context("reap a child process")?;
             self.output.wait_closed(DRAIN_LIMIT);
         }
-        self.child
-            .wait()
-            .context("read the status of a child process")
+        self.child.wait().context("read the status of a child process")
     }
 }
 
 impl Drop for Process {
-    #[expect(
-        clippy::print_stderr,
-        reason = "a failing test shows what its process said"
-    )]
+    #[expect(clippy::print_stderr, reason = "a failing test shows what its process said")]
     fn drop(&mut self) {
         let ended = self.reap();
         if thread::panicking() {
             let program = self.builder.program().display();
-            eprintln!(
-                "--- {program} ended with {ended:?}; it printed:\n{}---",
-                self.logs()
-            );
+            eprintln!("--- {program} ended with {ended:?}; it printed:\n{}---", self.logs());
         }
     }
 }

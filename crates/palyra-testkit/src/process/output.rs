@@ -67,13 +67,7 @@ impl Output {
 
     fn keeping(kept_bytes: usize) -> Self {
         let (state, changed) = (Mutex::default(), Condvar::new());
-        Self {
-            shared: Arc::new(Shared {
-                state,
-                changed,
-                kept_bytes,
-            }),
-        }
+        Self { shared: Arc::new(Shared { state, changed, kept_bytes }) }
     }
 
     /// Collects `source` on a thread of its own, which ends with the stream.
@@ -83,11 +77,7 @@ impl Output {
         thread::spawn(move || {
             let mut source = BufReader::new(source);
             let mut bytes = Vec::new();
-            while let Ok(1..) = source
-                .by_ref()
-                .take(LONGEST_LINE)
-                .read_until(b'\n', &mut bytes)
-            {
+            while let Ok(1..) = source.by_ref().take(LONGEST_LINE).read_until(b'\n', &mut bytes) {
                 let text = String::from_utf8_lossy(&bytes);
                 let text = text.strip_suffix('\n').unwrap_or(&text).to_owned();
                 shared.push(Line { stream, text });
@@ -115,10 +105,8 @@ impl Output {
         let mut state = self.shared.lock();
         loop {
             let seen = next.saturating_sub(state.dropped);
-            if let Some(found) = state
-                .lines
-                .range(seen.min(state.lines.len())..)
-                .find_map(&mut look)
+            if let Some(found) =
+                state.lines.range(seen.min(state.lines.len())..).find_map(&mut look)
             {
                 return Ok(found);
             }

@@ -11,8 +11,5 @@ use anyhow::Context;
 pub fn free_port() -> anyhow::Result<u16> {
     let listener =
         TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).context("bind a free port on loopback")?;
-    Ok(listener
-        .local_addr()
-        .context("read the address of a free port")?
-        .port())
+    Ok(listener.local_addr().context("read the address of a free port")?.port())
 }

@@ -23,16 +23,8 @@ fn a_failure_carries_what_the_program_said() {
 #[test]
 fn a_program_that_hangs_is_killed_at_the_limit() {
     let begun = Instant::now();
-    let error = sh(
-        "echo waiting >&2; exec sleep 60",
-        "",
-        Duration::from_millis(200),
-    )
-    .unwrap_err();
+    let error = sh("echo waiting >&2; exec sleep 60", "", Duration::from_millis(200)).unwrap_err();
     assert!(begun.elapsed() < Duration::from_secs(20));
     let text = format!("{error:#}");
-    assert!(
-        text.contains("not done after 200ms") && text.contains("waiting"),
-        "{text}"
-    );
+    assert!(text.contains("not done after 200ms") && text.contains("waiting"), "{text}");
 }

@@ -8,8 +8,7 @@ fn verdict(script: &str) -> Result<(), String> {
     let plan = CrashPlan::at("outbox.after_commit").nth(3);
     let builder = Process::builder("sh").args(["-c", script]).crash(&plan);
     let mut process = builder.spawn().unwrap();
-    plan.expect_crash(&mut process, LONG)
-        .map_err(|error| format!("{error:#}"))
+    plan.expect_crash(&mut process, LONG).map_err(|error| format!("{error:#}"))
 }
 
 #[test]
@@ -27,10 +26,7 @@ fn any_other_end_is_refused_with_the_output() {
         "echo 'crash point inbox reached' >&2; kill -ABRT $$",
     ] {
         let error = verdict(script).unwrap_err();
-        assert!(
-            error.contains("expected a crash at outbox.after_commit:3"),
-            "{script}: {error}"
-        );
+        assert!(error.contains("expected a crash at outbox.after_commit:3"), "{script}: {error}");
         assert!(error.contains("reached"), "{script}: {error}");
     }
 }
@@ -39,22 +35,11 @@ fn any_other_end_is_refused_with_the_output() {
 fn the_plan_reaches_the_process_and_a_restart_can_do_without() {
     let plan = CrashPlan::at("a.b");
     let show = ["-c", "echo armed=$PALYRA_CRASH_POINT"];
-    let mut process = Process::builder("sh")
-        .args(show)
-        .crash(&plan)
-        .spawn()
-        .unwrap();
+    let mut process = Process::builder("sh").args(show).crash(&plan).spawn().unwrap();
     process.wait(LONG).unwrap();
-    process
-        .restart_with(|builder| builder.crash(&plan.clone().nth(7)))
-        .unwrap();
+    process.restart_with(|builder| builder.crash(&plan.clone().nth(7))).unwrap();
     process.wait(LONG).unwrap();
-    process
-        .restart_with(palyra_testkit::process::Builder::without_crash)
-        .unwrap();
+    process.restart_with(palyra_testkit::process::Builder::without_crash).unwrap();
     process.wait(LONG).unwrap();
-    assert_eq!(
-        process.lines(Stream::Stdout).unwrap(),
-        ["armed=a.b:1", "armed=a.b:7", "armed="]
-    );
+    assert_eq!(process.lines(Stream::Stdout).unwrap(), ["armed=a.b:1", "armed=a.b:7", "armed="]);
 }

@@ -38,16 +38,10 @@ fn mounting_child() {
 
 #[test]
 fn where_mounting_is_forbidden_the_reason_is_printed() {
-    let child = reexec_test("file_system::mounting_child")
-        .unwrap()
-        .unprivileged()
-        .unwrap();
+    let child = reexec_test("file_system::mounting_child").unwrap().unprivileged().unwrap();
     let mut child = child.spawn().unwrap();
     assert!(child.wait(LONG).unwrap().success());
-    assert_eq!(
-        child.wait_for_line("mounted=", LONG).unwrap(),
-        "mounted=false"
-    );
+    assert_eq!(child.wait_for_line("mounted=", LONG).unwrap(), "mounted=false");
     let errors = child.lines(Stream::Stderr).unwrap().join("\n");
     assert!(errors.contains("may not mount: mount failed"), "{errors}");
 }
@@ -56,9 +50,7 @@ fn where_mounting_is_forbidden_the_reason_is_printed() {
 fn an_unprivileged_process_may_write_its_data_but_nothing_that_is_read_only() {
     let script = "id -u; echo data >$PALYRA_DATA_DIR/file && cat $PALYRA_DATA_DIR/file
         chmod 0555 $PALYRA_DATA_DIR; echo more >$PALYRA_DATA_DIR/other || echo refused; pwd";
-    let builder = unprivileged_command("/bin/sh")
-        .unwrap()
-        .args(["-c", script]);
+    let builder = unprivileged_command("/bin/sh").unwrap().args(["-c", script]);
     let mut process = builder.temporary_data_dir().unwrap().spawn().unwrap();
     process.wait(LONG).unwrap();
     let lines = process.lines(Stream::Stdout).unwrap();
@@ -73,10 +65,7 @@ fn an_unprivileged_process_may_write_its_data_but_nothing_that_is_read_only() {
 #[test]
 fn a_data_directory_asked_for_first_is_handed_over_too() {
     let builder = palyra_testkit::process::Process::builder("/bin/sh");
-    let builder = builder
-        .args(["-c", ": >$PALYRA_DATA_DIR/file"])
-        .temporary_data_dir()
-        .unwrap();
+    let builder = builder.args(["-c", ": >$PALYRA_DATA_DIR/file"]).temporary_data_dir().unwrap();
     let mut process = builder.unprivileged().unwrap().spawn().unwrap();
     assert!(process.wait(LONG).unwrap().success(), "{}", process.logs());
 }

@@ -33,10 +33,7 @@ fn child_with_a_process() {
 
 #[test]
 fn processes_directories_and_mounts_end_with_a_killed_test() {
-    let mut test = reexec_test("orphans::child_with_a_process")
-        .unwrap()
-        .spawn()
-        .unwrap();
+    let mut test = reexec_test("orphans::child_with_a_process").unwrap().spawn().unwrap();
     let line = test.wait_for_line("pid=", LONG).unwrap();
     let pid = value_of("pid", &line).unwrap();
     let dirs = ["data", "scratch", "disk"].map(|name| value_of(name, &line).unwrap());
@@ -44,15 +41,9 @@ fn processes_directories_and_mounts_end_with_a_killed_test() {
     assert!(dirs.iter().all(|dir| Path::new(dir).exists()));
 
     test.kill_dash_nine().unwrap();
-    assert!(
-        eventually(|| !is_alive(&pid)),
-        "process {pid} survives its test"
-    );
+    assert!(eventually(|| !is_alive(&pid)), "process {pid} survives its test");
     for dir in dirs {
-        assert!(
-            eventually(|| !Path::new(&dir).exists()),
-            "{dir} survives its test"
-        );
+        assert!(eventually(|| !Path::new(&dir).exists()), "{dir} survives its test");
     }
 }
 
@@ -68,18 +59,11 @@ fn child_with_a_private_server() {
 
 #[test]
 fn a_private_server_ends_with_a_killed_test() {
-    let mut test = reexec_test("orphans::child_with_a_private_server")
-        .unwrap()
-        .spawn()
-        .unwrap();
+    let mut test = reexec_test("orphans::child_with_a_private_server").unwrap().spawn().unwrap();
     let line = test.wait_for_line("dir=", LONG).unwrap();
     let dir = value_of("dir", &line).unwrap();
     let dir = Path::new(&dir);
     assert!(dir.exists() && any_process_in(dir));
     test.kill_dash_nine().unwrap();
-    assert!(
-        eventually(|| !dir.exists() && !any_process_in(dir)),
-        "{} stays",
-        dir.display()
-    );
+    assert!(eventually(|| !dir.exists() && !any_process_in(dir)), "{} stays", dir.display());
 }

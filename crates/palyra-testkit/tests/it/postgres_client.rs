@@ -17,25 +17,16 @@ pub(crate) type Answer = (u8, Vec<u8>);
 
 impl Client {
     pub(crate) fn connect(proxy: &CutProxy, database: &TestDatabase) -> io::Result<Self> {
-        let mut client = Self {
-            stream: socket(proxy.socket_dir(), proxy.port())?,
-            key: vec![],
-        };
+        let mut client = Self { stream: socket(proxy.socket_dir(), proxy.port())?, key: vec![] };
         // As clients do that prefer encryption.
         client.stream.write_all(&opening(80_877_103, b""))?;
         let mut refusal = [0];
         client.stream.read_exact(&mut refusal)?;
         assert_eq!(&refusal, b"N");
         let session = format!("user\0palyra\0database\0{}\0\0", database.name());
-        client
-            .stream
-            .write_all(&opening(3 << 16, session.as_bytes()))?;
+        client.stream.write_all(&opening(3 << 16, session.as_bytes()))?;
         let answers = client.answers()?;
-        client.key = answers
-            .into_iter()
-            .find(|(kind, _)| *kind == b'K')
-            .unwrap()
-            .1;
+        client.key = answers.into_iter().find(|(kind, _)| *kind == b'K').unwrap().1;
         Ok(client)
     }
 
@@ -87,15 +78,8 @@ impl Client {
 
     fn tag(&mut self) -> io::Result<String> {
         let answers = self.answers()?;
-        let last = answers
-            .into_iter()
-            .rfind(|(kind, _)| matches!(kind, b'C' | b'E'))
-            .unwrap();
-        Ok(String::from_utf8(last.1)
-            .unwrap()
-            .replace('\0', " ")
-            .trim()
-            .to_owned())
+        let last = answers.into_iter().rfind(|(kind, _)| matches!(kind, b'C' | b'E')).unwrap();
+        Ok(String::from_utf8(last.1).unwrap().replace('\0', " ").trim().to_owned())
     }
 }
 

@@ -1,4 +1,5 @@
 use std::io::ErrorKind;
+use std::os::unix::net::UnixStream;
 
 use palyra_testkit::postgres::{
     CutCounts, CutKind, CutPlan, CutProxy, DatabaseLocale, PostgresServer, TestDatabase,
@@ -18,20 +19,14 @@ fn proxied(plan: CutPlan) -> (CutProxy, TestDatabase) {
 }
 
 fn rows(database: &TestDatabase) -> String {
-    database
-        .psql("SELECT coalesce(string_agg(n::text, ',' ORDER BY n), '') FROM t")
-        .unwrap()
+    database.psql("SELECT coalesce(string_agg(n::text, ',' ORDER BY n), '') FROM t").unwrap()
 }
 
 /// What a client sees of a lost connection, as opposed to a refusal or a time-out.
 #[track_caller]
 fn is_lost<T: std::fmt::Debug>(result: std::io::Result<T>) {
     let kind = result.unwrap_err().kind();
-    let lost = [
-        ErrorKind::UnexpectedEof,
-        ErrorKind::ConnectionReset,
-        ErrorKind::BrokenPipe,
-    ];
+    let lost = [ErrorKind::UnexpectedEof, ErrorKind::ConnectionReset, ErrorKind::BrokenPipe];
     assert!(lost.contains(&kind), "{kind:?}");
 }
 
@@ -41,22 +36,14 @@ fn without_a_plan_everything_passes_and_commits_are_counted() {
     let mut client = Client::connect(&proxy, &database).unwrap();
     for n in 0..10 {
         assert_eq!(client.simple("BEGIN").unwrap(), "BEGIN");
-        client
-            .extended(&format!("INSERT INTO t VALUES ({n})"))
-            .unwrap();
+        client.extended(&format!("INSERT INTO t VALUES ({n})")).unwrap();
         assert_eq!(client.simple("commit").unwrap(), "COMMIT");
         assert_eq!(client.extended("SELECT 'COMMIT'").unwrap(), "SELECT 1");
         client.simple("BEGIN").unwrap();
         assert_eq!(client.extended("COMMIT").unwrap(), "COMMIT");
     }
     assert_eq!(rows(&database), "0,1,2,3,4,5,6,7,8,9");
-    assert_eq!(
-        proxy.counts(),
-        CutCounts {
-            commits: 20,
-            ..CutCounts::default()
-        }
-    );
+    assert_eq!(proxy.counts(), CutCounts { commits: 20, ..CutCounts::default() });
 
     let large = "x".repeat(3 << 20);
     client.send(&[query(&format!("SELECT '{large}'"))]).unwrap();
@@ -83,11 +70,7 @@ fn the_chosen_commit_is_lost_or_done_and_other_connections_live_on() {
                 CutKind::AfterForward => ("1,2", 0, 1),
             };
             assert_eq!(rows(&database), expected, "{kind:?}");
-            let counts = CutCounts {
-                commits: 2,
-                before_forward: before,
-                after_forward: after,
-            };
+            let counts = CutCounts { commits: 2, before_forward: before, after_forward: after };
             assert_eq!(proxy.counts(), counts);
 
             run(&mut other, "BEGIN").unwrap();
@@ -106,19 +89,13 @@ fn a_commit_that_was_prepared_long_before_is_seen() {
         client.send(&[prepare("finish", "Commit"), sync()]).unwrap();
         client.answers().unwrap();
         let mut unit = |n| {
-            client
-                .simple(&format!("BEGIN; INSERT INTO t VALUES ({n})"))
-                .unwrap();
+            client.simple(&format!("BEGIN; INSERT INTO t VALUES ({n})")).unwrap();
             client.send(&[bind("finish"), execute(), sync()]).unwrap();
             client.answers()
         };
         unit(1).unwrap();
         is_lost(unit(2));
-        let expected = if kind == CutKind::AfterForward {
-            "1,2"
-        } else {
-            "1"
-        };
+        let expected = if kind == CutKind::AfterForward { "1,2" } else { "1" };
         assert_eq!(rows(&database), expected, "{kind:?}");
     }
 }
@@ -129,12 +106,7 @@ fn answers_to_earlier_requests_of_a_batch_still_arrive() {
     let (proxy, database) = proxied(CutPlan::AtCommit { nth: 1, kind });
     let mut client = Client::connect(&proxy, &database).unwrap();
     let later = query("INSERT INTO t VALUES (2)");
-    let batch = [
-        query("BEGIN"),
-        query("INSERT INTO t VALUES (1)"),
-        query("COMMIT"),
-        later,
-    ];
+    let batch = [query("BEGIN"), query("INSERT INTO t VALUES (1)"), query("COMMIT"), later];
     client.send(&batch).unwrap();
     client.answers().unwrap();
     client.answers().unwrap();
@@ -146,10 +118,7 @@ fn answers_to_earlier_requests_of_a_batch_still_arrive() {
 fn random_cuts_of_concurrent_clients_add_up() {
     let seed = Seed::from_env_or_random("PALYRA_TEST_SEED").unwrap();
     let (proxy, database) = proxied(CutPlan::Never);
-    proxy.set_plan(CutPlan::Random {
-        seed,
-        probability: 0.4,
-    });
+    proxy.set_plan(CutPlan::Random { seed, probability: 0.4 });
     let unit = |client: &mut Client, n: u32| {
         client.simple(&format!("BEGIN; INSERT INTO t VALUES ({n})"))?;
         client.simple("COMMIT")
@@ -169,27 +138,13 @@ fn random_cuts_of_concurrent_clients_add_up() {
                 acknowledged
             })
         };
-        [1, 2, 3, 4]
-            .map(worker)
-            .into_iter()
-            .map(|worker| worker.join().unwrap())
-            .sum()
+        [1, 2, 3, 4].map(worker).into_iter().map(|worker| worker.join().unwrap()).sum()
     });
     let counts = proxy.counts();
     assert_eq!(counts.commits, 100);
-    assert_eq!(
-        acknowledged + counts.before_forward + counts.after_forward,
-        100
-    );
-    assert!(
-        counts.before_forward > 0 && counts.after_forward > 0,
-        "{counts:?}"
-    );
-    let kept: u64 = database
-        .psql("SELECT count(*) FROM t")
-        .unwrap()
-        .parse()
-        .unwrap();
+    assert_eq!(acknowledged + counts.before_forward + counts.after_forward, 100);
+    assert!(counts.before_forward > 0 && counts.after_forward > 0, "{counts:?}");
+    let kept: u64 = database.psql("SELECT count(*) FROM t").unwrap().parse().unwrap();
     assert_eq!(kept, acknowledged + counts.after_forward, "{counts:?}");
 }
 
@@ -210,17 +165,14 @@ fn a_cancellation_passes() {
 
 #[test]
 fn a_dropped_proxy_ends_its_connections_threads_and_directory() {
-    let threads = || std::fs::read_dir("/proc/self/task").unwrap().count();
     let (proxy, database) = proxied(CutPlan::Never);
-    drop(proxy);
-    let before = threads();
-    let proxy = CutProxy::start(PostgresServer::shared().unwrap(), CutPlan::Never).unwrap();
     let mut clients = [0; 3].map(|_| Client::connect(&proxy, &database).unwrap());
     clients[0].simple("SELECT 1").unwrap();
     let dir = proxy.socket_dir().to_owned();
-    // The accepting one, and two for each connection. Other tests may run in this process.
-    assert!(threads() >= before.min(2) + 7);
+    assert_eq!(threads_of(&proxy), 1 + 2 * 3, "one accepts, two serve each connection");
+    let name = thread_name(&proxy);
     drop(proxy);
+    assert!(eventually(|| threads_named(&name) == 0));
     for mut client in clients {
         is_lost(client.simple("SELECT 1"));
     }
@@ -230,13 +182,41 @@ fn a_dropped_proxy_ends_its_connections_threads_and_directory() {
 }
 
 #[test]
+fn connections_are_bounded_and_those_that_end_make_room() {
+    let server = PostgresServer::start().unwrap();
+    let database = server.create_database(DatabaseLocale::C).unwrap();
+    let proxy = CutProxy::start(&server, CutPlan::Never).unwrap();
+    let mut held: Vec<_> = (0..200).map(|_| silent_connection(&proxy)).collect();
+    is_lost(Client::connect(&proxy, &database).map(drop));
+    assert!(eventually(|| threads_of(&proxy) == 1 + 2 * 200));
+    held.truncate(100);
+    assert!(eventually(|| Client::connect(&proxy, &database).is_ok()));
+}
+
+fn silent_connection(proxy: &CutProxy) -> UnixStream {
+    let socket = proxy.socket_dir().join(format!(".s.PGSQL.{}", proxy.port()));
+    UnixStream::connect(socket).unwrap()
+}
+
+/// The threads are named after the directory, as far as the kernel keeps names.
+fn thread_name(proxy: &CutProxy) -> String {
+    proxy.socket_dir().file_name().unwrap().to_str().unwrap().to_owned()
+}
+
+fn threads_of(proxy: &CutProxy) -> usize {
+    threads_named(&thread_name(proxy))
+}
+
+fn threads_named(name: &str) -> usize {
+    let threads = std::fs::read_dir("/proc/self/task").unwrap().flatten();
+    let names = threads.filter_map(|entry| std::fs::read_to_string(entry.path().join("comm")).ok());
+    names.filter(|found| found.trim_end() == name).count()
+}
+
+#[test]
 fn the_url_leads_through_the_proxy() {
     let (proxy, database) = proxied(CutPlan::Never);
     let host = proxy.socket_dir().to_str().unwrap().replace('/', "%2F");
     let expected = format!("{}?host={host}&port={}", database.name(), proxy.port());
-    assert!(
-        proxy.url(&database).ends_with(&expected),
-        "{}",
-        proxy.url(&database)
-    );
+    assert!(proxy.url(&database).ends_with(&expected), "{}", proxy.url(&database));
 }

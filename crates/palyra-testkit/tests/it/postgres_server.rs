@@ -5,10 +5,7 @@ use palyra_testkit::postgres::{DatabaseLocale, PostgresServer, StopMode, TestDat
 use crate::world::any_process_in;
 
 fn database(locale: DatabaseLocale) -> TestDatabase {
-    PostgresServer::shared()
-        .unwrap()
-        .create_database(locale)
-        .unwrap()
+    PostgresServer::shared().unwrap().create_database(locale).unwrap()
 }
 
 #[test]
@@ -29,30 +26,19 @@ fn commits_are_durable_and_the_network_is_out_of_reach() {
         ("server_encoding", "UTF8"),
         ("max_connections", "200"),
     ] {
-        assert_eq!(
-            database.psql(&format!("SHOW {setting}")).unwrap(),
-            value,
-            "{setting}"
-        );
+        assert_eq!(database.psql(&format!("SHOW {setting}")).unwrap(), value, "{setting}");
     }
 }
 
 #[test]
 fn a_database_is_empty_alone_and_dropped_with_its_value() {
     let (one, two) = (database(DatabaseLocale::C), database(DatabaseLocale::C));
-    one.psql("CREATE TABLE t (n INT); INSERT INTO t VALUES (1), (2)")
-        .unwrap();
-    assert_eq!(
-        one.psql("SELECT n, n * 2 FROM t ORDER BY n").unwrap(),
-        "1|2\n2|4"
-    );
+    one.psql("CREATE TABLE t (n INT); INSERT INTO t VALUES (1), (2)").unwrap();
+    assert_eq!(one.psql("SELECT n, n * 2 FROM t ORDER BY n").unwrap(), "1|2\n2|4");
     assert!(one.dump_schema().unwrap().contains("CREATE TABLE public.t"));
     assert_eq!(one.dump_schema().unwrap(), one.dump_schema().unwrap());
 
-    let error = format!(
-        "{:#}",
-        two.psql("SELECT 1; SELECT n FROM t; SELECT 2").unwrap_err()
-    );
+    let error = format!("{:#}", two.psql("SELECT 1; SELECT n FROM t; SELECT 2").unwrap_err());
     assert!(error.contains("relation \"t\" does not exist"), "{error}");
     assert!(!two.dump_schema().unwrap().contains("TABLE"));
 
@@ -70,11 +56,7 @@ fn the_url_names_the_socket_and_the_database() {
     let host = server.socket_dir().to_str().unwrap().replace('/', "%2F");
     assert_eq!(
         database.url(),
-        format!(
-            "postgres://palyra@/{}?host={host}&port={}",
-            database.name(),
-            server.port()
-        )
+        format!("postgres://palyra@/{}?host={host}&port={}", database.name(), server.port())
     );
 }
 
@@ -92,10 +74,7 @@ fn a_private_server_keeps_commits_through_stop_and_kill_and_vanishes_when_droppe
     ];
     let mut segments = Vec::new();
     for (count, stop) in stops.into_iter().enumerate() {
-        assert_eq!(
-            database.psql("SELECT count(*) FROM t").unwrap(),
-            count.to_string()
-        );
+        assert_eq!(database.psql("SELECT count(*) FROM t").unwrap(), count.to_string());
         database.psql("INSERT INTO t VALUES (1)").unwrap();
         segments.push(shared_memory_segment(&dir));
         stop(&mut server).unwrap();
@@ -108,15 +87,8 @@ fn a_private_server_keeps_commits_through_stop_and_kill_and_vanishes_when_droppe
     assert!(dir.exists(), "a database keeps its server");
     drop(database);
     assert!(!dir.exists(), "{} is left behind", dir.display());
-    assert!(
-        !segments.iter().any(|id| is_listed(id)),
-        "one of {segments:?} is left behind"
-    );
-    assert!(
-        !any_process_in(&dir),
-        "a process of {} is left behind",
-        dir.display()
-    );
+    assert!(!segments.iter().any(|id| is_listed(id)), "one of {segments:?} is left behind");
+    assert!(!any_process_in(&dir), "a process of {} is left behind", dir.display());
 }
 
 #[test]
@@ -126,10 +98,9 @@ fn a_killed_server_that_is_not_started_again_leaves_nothing() {
     let segment = shared_memory_segment(&dir);
     assert!(is_listed(&segment));
     server.kill_dash_nine().unwrap();
-    assert!(
-        is_listed(&segment),
-        "the kill spared a process, which cleaned up"
-    );
+    let again = server.kill_dash_nine().unwrap_err().to_string();
+    assert_eq!(again, "the server is not running");
+    assert!(is_listed(&segment), "the kill spared a process, which cleaned up");
     drop(server);
     assert!(!dir.exists());
     assert!(!is_listed(&segment), "segment {segment} is left behind");
@@ -138,19 +109,10 @@ fn a_killed_server_that_is_not_started_again_leaves_nothing() {
 /// The id of the server's System V segment, as its pid file has it.
 fn shared_memory_segment(dir: &Path) -> String {
     let pid_file = std::fs::read_to_string(dir.join("data/postmaster.pid")).unwrap();
-    pid_file
-        .lines()
-        .nth(6)
-        .unwrap()
-        .split_whitespace()
-        .nth(1)
-        .unwrap()
-        .to_owned()
+    pid_file.lines().nth(6).unwrap().split_whitespace().nth(1).unwrap().to_owned()
 }
 
 fn is_listed(segment: &str) -> bool {
     let table = std::fs::read_to_string("/proc/sysvipc/shm").unwrap();
-    table
-        .lines()
-        .any(|line| line.split_whitespace().nth(1) == Some(segment))
+    table.lines().any(|line| line.split_whitespace().nth(1) == Some(segment))
 }

@@ -37,9 +37,7 @@ impl Place {
     }
 
     fn child(&self) -> Builder {
-        reexec_test("postgres_shared::child")
-            .unwrap()
-            .env("TMPDIR", self.0.path())
+        reexec_test("postgres_shared::child").unwrap().env("TMPDIR", self.0.path())
     }
 
     fn is_empty(&self) -> bool {
@@ -93,11 +91,7 @@ fn a_killed_supervisor_is_replaced_by_the_next_process_to_join() {
     let second = place.child().spawn().unwrap();
     assert_eq!(joined(&second), dir);
     assert_ne!(pid_in(&dir.join("supervisor.pid")), supervisor);
-    assert_eq!(
-        pid_in(&dir.join("data/postmaster.pid")),
-        server,
-        "the server lost its users"
-    );
+    assert_eq!(pid_in(&dir.join("data/postmaster.pid")), server, "the server lost its users");
     drop((first, second));
     assert!(eventually(|| place.is_empty() && !any_process_in(&dir)));
 }
@@ -121,11 +115,7 @@ fn a_server_that_does_not_start_says_why_and_leaves_nothing() {
         std::fs::write(&file, format!("#!/bin/sh\n{script}\n")).unwrap();
         std::fs::set_permissions(&file, Permissions::from_mode(0o755)).unwrap();
     }
-    let child = place
-        .child()
-        .env("PALYRA_POSTGRES_BIN", programs.path())
-        .spawn()
-        .unwrap();
+    let child = place.child().env("PALYRA_POSTGRES_BIN", programs.path()).spawn().unwrap();
     let line = child.wait_for_line("error=", LONG).unwrap();
     assert!(line.contains("no space for a cluster"), "{line}");
     assert!(eventually(|| place.is_empty()));
@@ -134,17 +124,9 @@ fn a_server_that_does_not_start_says_why_and_leaves_nothing() {
 #[test]
 fn without_an_installation_the_error_says_what_to_install() {
     let place = Place::new();
-    let child = place
-        .child()
-        .env("PALYRA_POSTGRES_BIN", "/nowhere")
-        .spawn()
-        .unwrap();
+    let child = place.child().env("PALYRA_POSTGRES_BIN", "/nowhere").spawn().unwrap();
     let line = child.wait_for_line("error=", LONG).unwrap();
-    for expected in [
-        "/nowhere",
-        "PALYRA_POSTGRES_BIN names no usable",
-        "apt-get install",
-    ] {
+    for expected in ["/nowhere", "PALYRA_POSTGRES_BIN names no usable", "apt-get install"] {
         assert!(line.contains(expected), "{line}");
     }
     assert!(place.is_empty());

@@ -21,11 +21,7 @@ fn everything_printed_before_the_kill_is_there_afterwards() {
     let lines = process.lines(Stream::Stdout).unwrap();
     let numbers: Vec<usize> = lines.iter().map(|line| line.parse().unwrap()).collect();
     assert_eq!(numbers, (0..numbers.len()).collect::<Vec<_>>());
-    assert_eq!(
-        process.kill_dash_nine().unwrap(),
-        status,
-        "a second kill changes nothing"
-    );
+    assert_eq!(process.kill_dash_nine().unwrap(), status, "a second kill changes nothing");
 }
 
 #[test]
@@ -44,9 +40,7 @@ fn what_the_process_started_dies_with_it() {
     drop(process);
     assert!(eventually(|| !is_alive(&dropped)));
 
-    let mut process = sh("sleep 1000 >/dev/null 2>&1 & echo grandchild=$!")
-        .spawn()
-        .unwrap();
+    let mut process = sh("sleep 1000 >/dev/null 2>&1 & echo grandchild=$!").spawn().unwrap();
     let line = process.wait_for_line("grandchild=", LONG).unwrap();
     let orphan = value_of("grandchild", &line).unwrap();
     assert!(process.wait(LONG).unwrap().success());
@@ -55,9 +49,8 @@ fn what_the_process_started_dies_with_it() {
 
 #[test]
 fn a_polite_process_may_finish_and_a_stubborn_one_is_killed() {
-    let mut polite = sh("trap 'echo bye; exit 7' TERM; echo up; while :; do sleep 0.01; done")
-        .spawn()
-        .unwrap();
+    let mut polite =
+        sh("trap 'echo bye; exit 7' TERM; echo up; while :; do sleep 0.01; done").spawn().unwrap();
     polite.wait_for_line("up", LONG).unwrap();
     let Termination::Orderly(status) = polite.terminate(LONG).unwrap() else {
         panic!("killed: {}", polite.logs())
@@ -65,19 +58,11 @@ fn a_polite_process_may_finish_and_a_stubborn_one_is_killed() {
     assert_eq!(status.code(), Some(7));
     assert_eq!(polite.lines(Stream::Stdout).unwrap(), ["up", "bye"]);
 
-    let mut stubborn = sh("trap '' TERM; echo up; while :; do sleep 0.01; done")
-        .spawn()
-        .unwrap();
+    let mut stubborn = sh("trap '' TERM; echo up; while :; do sleep 0.01; done").spawn().unwrap();
     stubborn.wait_for_line("up", LONG).unwrap();
     let ended = stubborn.terminate(Duration::from_millis(200)).unwrap();
     assert_eq!(ended, Termination::Killed);
-    assert_eq!(
-        stubborn
-            .try_wait()
-            .unwrap()
-            .and_then(|status| status.signal()),
-        Some(9)
-    );
+    assert_eq!(stubborn.try_wait().unwrap().and_then(|status| status.signal()), Some(9));
 }
 
 #[test]
@@ -94,14 +79,8 @@ fn a_restart_keeps_the_data_directory_and_waits_for_a_new_ready_line() {
     assert_ne!(process.id(), first);
     assert!(!is_alive(&first.to_string()));
     process.wait_for_line("to-stderr", LONG).unwrap();
-    assert_eq!(
-        process.lines(Stream::Stdout).unwrap(),
-        ["ready 1", "ready 2"]
-    );
-    assert_eq!(
-        process.lines(Stream::Stderr).unwrap().last().unwrap(),
-        "to-stderr"
-    );
+    assert_eq!(process.lines(Stream::Stdout).unwrap(), ["ready 1", "ready 2"]);
+    assert_eq!(process.lines(Stream::Stderr).unwrap().last().unwrap(), "to-stderr");
 
     let dir = process.data_dir().unwrap().to_owned();
     assert!(dir.join("starts").exists());
@@ -116,12 +95,7 @@ fn waiting_for_a_line_ends_early_with_the_process_and_in_time_without() {
     let process = sh("echo only this; echo and that >&2").spawn().unwrap();
     let error = format!("{:#}", process.wait_for_line("never", LONG).unwrap_err());
     assert!(begun.elapsed() < LONG / 2);
-    for expected in [
-        "\"never\"",
-        "closed its output",
-        "out | only this",
-        "err | and that",
-    ] {
+    for expected in ["\"never\"", "closed its output", "out | only this", "err | and that"] {
         assert!(error.contains(expected), "{expected} is not in: {error}");
     }
 
@@ -129,13 +103,7 @@ fn waiting_for_a_line_ends_early_with_the_process_and_in_time_without() {
     let limit = Duration::from_millis(50);
     let error = format!("{:#}", process.wait_for_line("never", limit).unwrap_err());
     assert!(error.contains("nothing within 50ms"), "{error}");
-    assert!(
-        process
-            .wait(limit)
-            .unwrap_err()
-            .to_string()
-            .contains("still runs after 50ms")
-    );
+    assert!(process.wait(limit).unwrap_err().to_string().contains("still runs after 50ms"));
 }
 
 #[test]
@@ -150,10 +118,7 @@ fn failing_child() {
 
 #[test]
 fn a_failing_test_shows_what_its_process_printed() {
-    let mut test = reexec_test("process::failing_child")
-        .unwrap()
-        .spawn()
-        .unwrap();
+    let mut test = reexec_test("process::failing_child").unwrap().spawn().unwrap();
     assert!(!test.wait(LONG).unwrap().success());
     test.wait_for_line("out | last words", LONG).unwrap();
 }

@@ -21,8 +21,7 @@ pub(crate) fn eventually(true_now: impl Fn() -> bool) -> bool {
 /// Whether the process runs; a zombie does not.
 pub(crate) fn is_alive(pid: &str) -> bool {
     let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
-    stat.rsplit_once(") ")
-        .is_some_and(|(_, rest)| !rest.starts_with('Z'))
+    stat.rsplit_once(") ").is_some_and(|(_, rest)| !rest.starts_with('Z'))
 }
 
 /// Whether any process has `dir` in its command line or as its working directory.

@@ -23,9 +23,7 @@ fn an_incomplete_installation_is_passed_over() {
 fn a_missing_installation_says_what_to_install_and_what_was_lacking() {
     let root = tempfile::tempdir().unwrap();
     install(root.path(), &PROGRAMS[1..]);
-    let text = first_complete(&[root.path().to_owned()])
-        .unwrap_err()
-        .to_string();
+    let text = first_complete(&[root.path().to_owned()]).unwrap_err().to_string();
     assert!(text.contains("(lacks initdb)"), "{text}");
     assert!(text.contains("apt-get install postgresql"), "{text}");
     assert!(text.contains("PALYRA_POSTGRES_BIN"), "{text}");
@@ -38,10 +36,7 @@ fn a_link_on_the_search_path_leads_to_the_installation() {
     install(&links, &[]);
     install(&server, &PROGRAMS);
     std::os::unix::fs::symlink(server.join("initdb"), links.join("initdb")).unwrap();
-    assert_eq!(
-        on_search_path(links.as_os_str()),
-        [server.canonicalize().unwrap()]
-    );
+    assert_eq!(on_search_path(links.as_os_str()), [server.canonicalize().unwrap()]);
 }
 
 #[test]
@@ -52,13 +47,7 @@ fn versions_are_ordered_as_numbers() {
     }
     let names: Vec<_> = newest_first(root.path(), "pgsql-")
         .iter()
-        .map(|dir| {
-            dir.strip_prefix(root.path())
-                .unwrap()
-                .to_str()
-                .unwrap()
-                .to_owned()
-        })
+        .map(|dir| dir.strip_prefix(root.path()).unwrap().to_str().unwrap().to_owned())
         .collect();
     assert_eq!(names, ["pgsql-17/bin", "pgsql-16/bin", "pgsql-9/bin"]);
 }
@@ -66,10 +55,7 @@ fn versions_are_ordered_as_numbers() {
 #[test]
 fn the_major_version_is_read_from_every_spelling() {
     for (text, major) in [
-        (
-            "postgres (PostgreSQL) 15.19 (Debian 15.19-0+deb12u1)\n",
-            Some(15),
-        ),
+        ("postgres (PostgreSQL) 15.19 (Debian 15.19-0+deb12u1)\n", Some(15)),
         ("postgres (PostgreSQL) 18beta1\n", Some(18)),
         ("postgres (PostgreSQL)", None),
     ] {

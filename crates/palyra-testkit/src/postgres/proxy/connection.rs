@@ -25,21 +25,20 @@ pub(super) struct Link {
 
 impl Link {
     pub(super) fn new(client: UnixStream, server: UnixStream) -> Self {
-        Self {
-            client,
-            server,
-            doomed: AtomicU64::new(NEVER),
-        }
+        Self { client, server, doomed: AtomicU64::new(NEVER) }
     }
 
     /// Passes packets both ways until either end closes or the connection is cut.
-    pub(super) fn run(&self, decider: &Decider) {
+    pub(super) fn run(&self, decider: &Decider, second: thread::Builder) {
         thread::scope(|scope| {
-            scope.spawn(|| {
+            let answers = second.spawn_scoped(scope, || {
                 // However this direction ends, so does the connection.
                 let _ = self.pass_answers(decider);
                 self.cut();
             });
+            if answers.is_err() {
+                return self.cut();
+            }
             match self.pass_requests(decider) {
                 Ok(Passed::Awaiting) => {}
                 Ok(Passed::Ended) | Err(_) => self.cut(),

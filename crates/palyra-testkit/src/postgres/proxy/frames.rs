@@ -58,9 +58,7 @@ pub(super) fn read_frame(source: &mut impl Read, raw: &mut Vec<u8>) -> io::Resul
 }
 
 fn number_at(raw: &[u8], at: usize) -> u32 {
-    raw[at..at + 4]
-        .iter()
-        .fold(0, |number, byte| number << 8 | u32::from(*byte))
+    raw[at..at + 4].iter().fold(0, |number, byte| number << 8 | u32::from(*byte))
 }
 
 /// Whether the server answers this packet of a client with one `ReadyForQuery`: query, function
@@ -120,17 +118,12 @@ fn mark(names: &mut HashSet<Vec<u8>>, name: &[u8], commit: bool) {
 /// A zero-terminated string and what comes after it.
 fn split_string(bytes: &[u8]) -> (&[u8], &[u8]) {
     let mut parts = bytes.splitn(2, |byte| *byte == 0);
-    (
-        parts.next().unwrap_or_default(),
-        parts.next().unwrap_or_default(),
-    )
+    (parts.next().unwrap_or_default(), parts.next().unwrap_or_default())
 }
 
 fn is_commit(sql: &[u8]) -> bool {
     let sql = sql.trim_ascii_start();
-    let word = sql
-        .iter()
-        .take_while(|byte| byte.is_ascii_alphanumeric() || **byte == b'_');
+    let word = sql.iter().take_while(|byte| byte.is_ascii_alphanumeric() || **byte == b'_');
     sql[..word.count()].eq_ignore_ascii_case(b"commit")
 }
 

@@ -62,25 +62,13 @@ struct State {
 impl Decider {
     pub(super) fn new(plan: CutPlan) -> Self {
         let counts = CutCounts::default();
-        Self {
-            state: Mutex::new(State {
-                plan,
-                rng: rng_of(plan),
-                passed: 0,
-                counts,
-            }),
-        }
+        Self { state: Mutex::new(State { plan, rng: rng_of(plan), passed: 0, counts }) }
     }
 
     pub(super) fn set_plan(&self, plan: CutPlan) {
         let mut state = self.lock();
         let counts = state.counts;
-        *state = State {
-            plan,
-            rng: rng_of(plan),
-            passed: 0,
-            counts,
-        };
+        *state = State { plan, rng: rng_of(plan), passed: 0, counts };
     }
 
     pub(super) fn counts(&self) -> CutCounts {

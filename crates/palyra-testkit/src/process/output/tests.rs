@@ -13,10 +13,7 @@ fn texts(output: &Output) -> Vec<String> {
 #[test]
 fn lines_are_split_whole_or_not_ended() {
     let output = Output::keeping(1000);
-    output.collect(
-        Stream::Stdout,
-        Cursor::new(b"one\n\nbad \xff\nno newline".to_vec()),
-    );
+    output.collect(Stream::Stdout, Cursor::new(b"one\n\nbad \xff\nno newline".to_vec()));
     assert!(output.wait_closed(LONG));
     assert_eq!(texts(&output), ["one", "", "bad \u{fffd}", "no newline"]);
 }
@@ -27,10 +24,7 @@ fn the_oldest_lines_go_and_are_counted() {
     output.collect(Stream::Stderr, Cursor::new("aaaa\nbbbb\ncccc\ndddd\n"));
     assert!(output.wait_closed(LONG));
     assert_eq!(texts(&output), ["cccc", "dddd"]);
-    assert_eq!(
-        output.text(),
-        "… 2 lines dropped …\nerr | cccc\nerr | dddd\n"
-    );
+    assert_eq!(output.text(), "… 2 lines dropped …\nerr | cccc\nerr | dddd\n");
     assert_eq!(output.end(), 4);
 }
 

@@ -9,23 +9,10 @@ fn frame(kind: u8, body: &[u8]) -> Vec<u8> {
 
 #[test]
 fn a_commit_is_told_from_what_looks_like_one() {
-    for sql in [
-        "COMMIT",
-        "commit;",
-        " \n\tCoMmIt AND CHAIN",
-        "COMMIT\0",
-        "commit/* */",
-    ] {
+    for sql in ["COMMIT", "commit;", " \n\tCoMmIt AND CHAIN", "COMMIT\0", "commit/* */"] {
         assert!(is_commit(sql.as_bytes()), "{sql}");
     }
-    for sql in [
-        "",
-        "COMMITTED",
-        "commit_log",
-        "SELECT 'COMMIT'",
-        "ROLLBACK",
-        "COMM IT",
-    ] {
+    for sql in ["", "COMMITTED", "commit_log", "SELECT 'COMMIT'", "ROLLBACK", "COMM IT"] {
         assert!(!is_commit(sql.as_bytes()), "{sql}");
     }
 }

@@ -15,21 +15,14 @@ fn one_commit_is_chosen_and_a_new_plan_counts_anew() {
     decider.cut(kind);
     decider.cut(CutKind::BeforeForward);
     decider.cut(kind);
-    let expected = CutCounts {
-        commits: 7,
-        before_forward: 1,
-        after_forward: 2,
-    };
+    let expected = CutCounts { commits: 7, before_forward: 1, after_forward: 2 };
     assert_eq!(decider.counts(), expected);
 }
 
 #[test]
 fn random_choices_follow_from_the_seed_and_the_probability() {
     let drawn = |seed, probability| {
-        let plan = CutPlan::Random {
-            seed: Seed::new(seed),
-            probability,
-        };
+        let plan = CutPlan::Random { seed: Seed::new(seed), probability };
         decisions(&Decider::new(plan), 1000)
     };
     assert_eq!(drawn(1, 0.3), drawn(1, 0.3));
