@@ -15,10 +15,7 @@ where
     T::Err: fmt::Display,
     D: Deserializer<'de>,
 {
-    deserializer.deserialize_str(FromText {
-        expecting,
-        value: PhantomData,
-    })
+    deserializer.deserialize_str(FromText { expecting, value: PhantomData })
 }
 
 struct FromText<T> {

@@ -44,9 +44,7 @@ pub fn judge_bind(policy: BindPolicy, request: &BindRequest<'_>) -> BindReason {
 }
 
 fn judge_acknowledgements(given: &[BindAcknowledgement]) -> BindReason {
-    let missing = BindAcknowledgement::ALL
-        .iter()
-        .find(|needed| !given.contains(needed));
+    let missing = BindAcknowledgement::ALL.iter().find(|needed| !given.contains(needed));
     match missing {
         Some(BindAcknowledgement::InConfiguration) => {
             BindReason::ConfigurationAcknowledgementMissing

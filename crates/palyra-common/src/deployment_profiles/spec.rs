@@ -51,11 +51,7 @@ const LOCAL: ProfileSpec = ProfileSpec {
     workers: WorkerTopology::SingleProcess,
     auth: &[AuthRequirement::LocalLoginLink],
     sandbox: SandboxStance::DoctorExplains,
-    preflights: &[
-        PreflightCheck::Config,
-        PreflightCheck::StoragePath,
-        PreflightCheck::Bind,
-    ],
+    preflights: &[PreflightCheck::Config, PreflightCheck::StoragePath, PreflightCheck::Bind],
     recipes: &[],
 };
 
@@ -97,11 +93,7 @@ const WORKER_ENABLED: ProfileSpec = ProfileSpec {
         backups: BackupStance::Scheduled,
     },
     workers: WorkerTopology::EveryNode,
-    auth: &[
-        AuthRequirement::Pairing,
-        AuthRequirement::Tokens,
-        AuthRequirement::MutualTls,
-    ],
+    auth: &[AuthRequirement::Pairing, AuthRequirement::Tokens, AuthRequirement::MutualTls],
     sandbox: SandboxStance::StrictOrOff,
     preflights: &[
         PreflightCheck::Config,
@@ -117,10 +109,7 @@ const WORKER_ENABLED: ProfileSpec = ProfileSpec {
         PreflightCheck::LeaseRoundTrip,
         PreflightCheck::NodeId,
     ],
-    recipes: &[
-        DeploymentRecipe::ComposeWithPostgres,
-        DeploymentRecipe::SystemdTemplatePerNode,
-    ],
+    recipes: &[DeploymentRecipe::ComposeWithPostgres, DeploymentRecipe::SystemdTemplatePerNode],
 };
 
 impl DeploymentProfile {

@@ -36,10 +36,7 @@ impl StableErrorEnvelope {
     /// Adds facts for programs, such as the id of what conflicts.
     #[must_use]
     pub fn with_details(self, details: Value) -> Self {
-        Self {
-            details: Some(details),
-            ..self
-        }
+        Self { details: Some(details), ..self }
     }
 
     /// The wire value of the code.

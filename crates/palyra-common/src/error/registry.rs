@@ -89,9 +89,7 @@ impl FromStr for ErrorCode {
 
     fn from_str(text: &str) -> Result<Self, Self::Err> {
         let known = Self::ALL.iter().find(|code| code.as_str() == text);
-        known
-            .copied()
-            .ok_or_else(|| UnknownErrorCode(text.to_owned()))
+        known.copied().ok_or_else(|| UnknownErrorCode(text.to_owned()))
     }
 }
 

@@ -24,15 +24,9 @@ fn every_code_says_what_it_means_and_what_to_do() {
         let (meaning, hint) = (code.meaning(), code.hint());
         assert!(meaning.starts_with(char::is_lowercase), "{code}: {meaning}");
         assert!(!meaning.ends_with('.'), "{code}: {meaning}");
-        assert!(
-            hint.starts_with(char::is_uppercase) && hint.ends_with('.'),
-            "{code}: {hint}"
-        );
+        assert!(hint.starts_with(char::is_uppercase) && hint.ends_with('.'), "{code}: {hint}");
         for text in [meaning, hint] {
-            assert!(
-                !text.contains('|') && !text.contains('\n'),
-                "{code} breaks the table"
-            );
+            assert!(!text.contains('|') && !text.contains('\n'), "{code} breaks the table");
         }
     }
 }
@@ -50,10 +44,7 @@ fn a_code_reads_back_from_its_wire_value_and_from_nothing_else() {
 
 #[test]
 fn what_passes_by_itself_is_retryable() {
-    let retryable: Vec<_> = ErrorCode::ALL
-        .iter()
-        .filter(|code| code.retryable())
-        .collect();
+    let retryable: Vec<_> = ErrorCode::ALL.iter().filter(|code| code.retryable()).collect();
     let expected = [
         &ErrorCode::StorageUnavailable,
         &ErrorCode::StorageBusy,
@@ -79,10 +70,7 @@ fn the_envelope_has_the_agreed_shape() {
     detailed["details"] = json!({"phase": "completed"});
     let envelope = envelope.with_details(json!({"phase": "completed"}));
     assert_eq!(serde_json::to_value(&envelope).unwrap(), detailed);
-    assert_eq!(
-        serde_json::from_value::<StableErrorEnvelope>(detailed).unwrap(),
-        envelope
-    );
+    assert_eq!(serde_json::from_value::<StableErrorEnvelope>(detailed).unwrap(), envelope);
 }
 
 #[test]

@@ -60,18 +60,12 @@ pub fn parse_console_handoff(query: &str) -> ParsedHandoff {
     let query = query.strip_prefix('?').unwrap_or(query);
     let mut given = BTreeMap::new();
     for (name, value) in form_urlencoded::parse(query.as_bytes()) {
-        let field = HandoffField::ALL
-            .iter()
-            .find(|field| field.as_str() == name);
+        let field = HandoffField::ALL.iter().find(|field| field.as_str() == name);
         if let Some(field) = field {
             given.entry(*field).or_insert(Given::Text(value));
         }
     }
-    Reader {
-        given,
-        notices: Vec::new(),
-    }
-    .read()
+    Reader { given, notices: Vec::new() }.read()
 }
 
 /// Reads a handoff from its JSON form, by the same rules; `null` is nothing.
@@ -93,11 +87,7 @@ pub fn parse_handoff_token(token: &str) -> Result<ParsedHandoff, HandoffTokenErr
             }
         }
     }
-    Ok(Reader {
-        given,
-        notices: Vec::new(),
-    }
-    .read())
+    Ok(Reader { given, notices: Vec::new() }.read())
 }
 
 /// The intent that `text` spells, in snake, kebab or camel case; nothing if there is none.
@@ -118,9 +108,7 @@ struct Reader<'a> {
 impl Reader<'_> {
     fn read(mut self) -> ParsedHandoff {
         let handoff = CrossSurfaceHandoff {
-            section: self
-                .word(HandoffField::Section)
-                .unwrap_or(HandoffSection::Overview),
+            section: self.word(HandoffField::Section).unwrap_or(HandoffSection::Overview),
             session_id: self.ulid(HandoffField::SessionId),
             run_id: self.ulid(HandoffField::RunId),
             approval_id: self.ulid(HandoffField::ApprovalId),
@@ -128,14 +116,9 @@ impl Reader<'_> {
             connector_id: self.name(HandoffField::ConnectorId),
             surface_id: self.name(HandoffField::SurfaceId),
             intent: self.word(HandoffField::Intent),
-            source: self
-                .word(HandoffField::Source)
-                .unwrap_or(TelemetrySurface::Web),
+            source: self.word(HandoffField::Source).unwrap_or(TelemetrySurface::Web),
         };
-        ParsedHandoff {
-            handoff,
-            notices: self.notices,
-        }
+        ParsedHandoff { handoff, notices: self.notices }
     }
 
     fn word<T: FromStr>(&mut self, field: HandoffField) -> Option<T> {

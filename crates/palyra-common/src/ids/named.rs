@@ -104,11 +104,7 @@ fn check(text: &str, kind: &'static str) -> Result<(), NameParseError> {
     }
     let stray = |c: char| !(c.is_ascii_alphanumeric() || ".:_-".contains(c));
     if let Some((index, found)) = text.chars().enumerate().find(|(_, c)| stray(*c)) {
-        return Err(NameParseError::Character {
-            kind,
-            found,
-            position: index + 1,
-        });
+        return Err(NameParseError::Character { kind, found, position: index + 1 });
     }
     if text.len() > MAX_NAME_CHARS {
         return Err(NameParseError::TooLong { kind });

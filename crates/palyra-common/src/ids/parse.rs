@@ -41,10 +41,7 @@ pub(super) fn ulid(text: &str) -> Result<Ulid, IdProblem> {
     for (index, found) in text.chars().enumerate() {
         let in_alphabet = found.is_ascii_alphanumeric() && !b"ILOUilou".contains(&(found as u8));
         if !in_alphabet {
-            return Err(IdProblem::Character {
-                found,
-                position: index + 1,
-            });
+            return Err(IdProblem::Character { found, position: index + 1 });
         }
     }
     // The library shifts the two surplus bits out in silence.

@@ -21,17 +21,9 @@ fn reads_either_case_and_writes_upper_case() {
 fn serialises_as_its_text() {
     let id: SessionId = TEXT.parse().unwrap();
     assert_eq!(serde_json::to_string(&id).unwrap(), format!("\"{TEXT}\""));
-    assert_eq!(
-        serde_json::from_str::<SessionId>(&format!("\"{TEXT}\"")).unwrap(),
-        id
-    );
-    let refused = serde_json::from_str::<SessionId>("\"short\"")
-        .unwrap_err()
-        .to_string();
-    assert!(
-        refused.contains("not a session id: it has 5 characters"),
-        "{refused}"
-    );
+    assert_eq!(serde_json::from_str::<SessionId>(&format!("\"{TEXT}\"")).unwrap(), id);
+    let refused = serde_json::from_str::<SessionId>("\"short\"").unwrap_err().to_string();
+    assert!(refused.contains("not a session id: it has 5 characters"), "{refused}");
 }
 
 #[test]
@@ -39,34 +31,10 @@ fn says_what_is_wrong() {
     check_problem("", IdProblem::Length { found: 0 });
     check_problem(&TEXT[1..], IdProblem::Length { found: 25 });
     check_problem(&format!("{TEXT}0"), IdProblem::Length { found: 27 });
-    check_problem(
-        &format!(" {}", &TEXT[1..]),
-        IdProblem::Character {
-            found: ' ',
-            position: 1,
-        },
-    );
-    check_problem(
-        &TEXT.replace('W', "U"),
-        IdProblem::Character {
-            found: 'U',
-            position: 13,
-        },
-    );
-    check_problem(
-        &TEXT.replace('W', "l"),
-        IdProblem::Character {
-            found: 'l',
-            position: 13,
-        },
-    );
-    check_problem(
-        &TEXT.replace('W', "é"),
-        IdProblem::Character {
-            found: 'é',
-            position: 13,
-        },
-    );
+    check_problem(&format!(" {}", &TEXT[1..]), IdProblem::Character { found: ' ', position: 1 });
+    check_problem(&TEXT.replace('W', "U"), IdProblem::Character { found: 'U', position: 13 });
+    check_problem(&TEXT.replace('W', "l"), IdProblem::Character { found: 'l', position: 13 });
+    check_problem(&TEXT.replace('W', "é"), IdProblem::Character { found: 'é', position: 13 });
     check_problem("80000000000000000000000000", IdProblem::Overflow);
     check_problem("zzzzzzzzzzzzzzzzzzzzzzzzzz", IdProblem::Overflow);
 }
@@ -83,10 +51,7 @@ fn times_outside_a_ulid_are_clamped() {
     assert_eq!(RunId::from_parts(Timestamp::MIN, 7), first);
     assert_eq!(first.created_at(), Timestamp::UNIX_EPOCH);
     let last = Timestamp::from_unix_millis((1 << 48) - 1);
-    assert_eq!(
-        RunId::from_parts(Timestamp::MAX, 7),
-        RunId::from_parts(last, 7)
-    );
+    assert_eq!(RunId::from_parts(Timestamp::MAX, 7), RunId::from_parts(last, 7));
     assert_eq!(RunId::from_parts(Timestamp::MAX, 7).created_at(), last);
 }
 

@@ -58,11 +58,7 @@ impl ContractDescriptor {
         let spelled = text.trim();
         self.values
             .iter()
-            .position(|value| {
-                value
-                    .spellings()
-                    .any(|known| known.eq_ignore_ascii_case(spelled))
-            })
+            .position(|value| value.spellings().any(|known| known.eq_ignore_ascii_case(spelled)))
             .ok_or_else(|| ParseContractError {
                 contract: self.name,
                 input: spelled.chars().take(SHOWN_INPUT_CHARS).collect(),
@@ -83,10 +79,7 @@ impl ContractDescriptor {
             while earlier < later {
                 if let Some(other) = nth_spelling(self.values, earlier) {
                     let collide = spelling.eq_ignore_ascii_case(other);
-                    assert!(
-                        !collide,
-                        "two spellings of one contract differ only in case"
-                    );
+                    assert!(!collide, "two spellings of one contract differ only in case");
                 }
                 earlier += 1;
             }
@@ -148,11 +141,7 @@ impl fmt::Display for ParseContractError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let expected: Vec<_> = self.expected().collect();
         let (input, contract) = (&self.input, self.contract);
-        write!(
-            f,
-            "{input:?} is not a {contract}, expected one of {}",
-            expected.join(", ")
-        )
+        write!(f, "{input:?} is not a {contract}, expected one of {}", expected.join(", "))
     }
 }
 

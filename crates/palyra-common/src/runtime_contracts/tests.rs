@@ -13,22 +13,9 @@ use super::{
 fn every_contract_is_registered_under_its_own_name_and_documented() {
     let mut names = BTreeSet::new();
     for contract in registry() {
-        assert!(
-            names.insert(contract.name),
-            "{} is defined twice",
-            contract.name
-        );
-        for doc in contract
-            .values
-            .iter()
-            .map(|value| value.doc)
-            .chain([contract.doc])
-        {
-            assert!(
-                doc.ends_with('.') && doc == doc.trim(),
-                "{}: {doc:?}",
-                contract.name
-            );
+        assert!(names.insert(contract.name), "{} is defined twice", contract.name);
+        for doc in contract.values.iter().map(|value| value.doc).chain([contract.doc]) {
+            assert!(doc.ends_with('.') && doc == doc.trim(), "{}: {doc:?}", contract.name);
             assert!(!doc.contains("  "), "{}: {doc:?}", contract.name);
         }
     }
@@ -38,12 +25,8 @@ fn every_contract_is_registered_under_its_own_name_and_documented() {
 fn no_two_spellings_of_a_contract_collide() {
     for contract in registry() {
         let mut seen = BTreeSet::new();
-        for spelling in contract.values.iter().flat_map(ContractValue::spellings) {
-            assert!(
-                seen.insert(spelling.to_lowercase()),
-                "{}: {spelling}",
-                contract.name
-            );
+        for spelling in contract.values.iter().flat_map(spellings) {
+            assert!(seen.insert(spelling.to_lowercase()), "{}: {spelling}", contract.name);
         }
     }
 }
@@ -51,15 +34,8 @@ fn no_two_spellings_of_a_contract_collide() {
 #[test]
 fn serde_writes_the_canonical_value_and_reads_every_spelling() {
     let phase = RunLifecyclePhase::WaitingForApproval;
-    assert_eq!(
-        serde_json::to_value(phase).unwrap(),
-        json!("waiting_for_approval")
-    );
-    for spelling in [
-        "waiting_for_approval",
-        " Awaiting_Approval ",
-        "APPROVAL_WAIT",
-    ] {
+    assert_eq!(serde_json::to_value(phase).unwrap(), json!("waiting_for_approval"));
+    for spelling in ["waiting_for_approval", " Awaiting_Approval ", "APPROVAL_WAIT"] {
         let read: RunLifecyclePhase = serde_json::from_value(json!(spelling)).unwrap();
         assert_eq!(read, phase);
     }
@@ -70,19 +46,12 @@ fn serde_writes_the_canonical_value_and_reads_every_spelling() {
          waiting_for_approval, paused, completed, failed, aborted, expired"
     );
     let refused = serde_json::from_value::<RunLifecyclePhase>(json!(3)).unwrap_err();
-    assert!(
-        refused.to_string().contains("expected a RunLifecyclePhase"),
-        "{refused}"
-    );
+    assert!(refused.to_string().contains("expected a RunLifecyclePhase"), "{refused}");
 }
 
 #[test]
 fn a_value_knows_its_place_its_text_and_its_schema() {
-    for (value, phase) in RunLifecyclePhase::CONTRACT
-        .values
-        .iter()
-        .zip(RunLifecyclePhase::ALL)
-    {
+    for (value, phase) in RunLifecyclePhase::CONTRACT.values.iter().zip(RunLifecyclePhase::ALL) {
         assert_eq!(value.wire, phase.as_str());
         assert_eq!(format!("{phase:>24}"), format!("{:>24}", value.wire));
     }
@@ -109,34 +78,17 @@ fn run_hook_events_are_the_lifecycle_phases_with_a_prefix() {
         .map(|phase| (format!("run:{phase}"), Some(*phase)))
         .collect();
     assert_eq!(from_events, from_phases);
-    let others = HookEvent::ALL
-        .iter()
-        .filter(|event| event.lifecycle_phase().is_none());
-    assert_eq!(
-        others.count(),
-        HookEvent::ALL.len() - RunLifecycleHookPhase::ALL.len()
-    );
+    let others = HookEvent::ALL.iter().filter(|event| event.lifecycle_phase().is_none());
+    assert_eq!(others.count(), HookEvent::ALL.len() - RunLifecycleHookPhase::ALL.len());
 }
 
 #[test]
 fn surface_words_are_read_in_snake_kebab_and_camel_case() {
-    for contract in [
-        HandoffSection::CONTRACT,
-        HandoffIntent::CONTRACT,
-        TelemetrySurface::CONTRACT,
-    ] {
+    for contract in [HandoffSection::CONTRACT, HandoffIntent::CONTRACT, TelemetrySurface::CONTRACT]
+    {
         for value in contract.values {
-            for style in [
-                value.wire.to_owned(),
-                value.wire.replace('-', "_"),
-                camel(value.wire),
-            ] {
-                assert_eq!(
-                    contract.canonical(&style),
-                    Ok(value.wire),
-                    "{}",
-                    contract.name
-                );
+            for style in [value.wire.to_owned(), value.wire.replace('-', "_"), camel(value.wire)] {
+                assert_eq!(contract.canonical(&style), Ok(value.wire), "{}", contract.name);
             }
         }
     }
@@ -145,21 +97,20 @@ fn surface_words_are_read_in_snake_kebab_and_camel_case() {
 fn camel(kebab: &str) -> String {
     let mut words = kebab.split('-');
     let first = words.next().unwrap_or_default().to_owned();
-    words.fold(first, |so_far, word| {
-        so_far + &word[..1].to_uppercase() + &word[1..]
-    })
+    words.fold(first, |so_far, word| so_far + &word[..1].to_uppercase() + &word[1..])
+}
+
+/// Taken from the table itself, so that what parsing leaves out is missed here.
+fn spellings(value: &'static ContractValue) -> impl Iterator<Item = &'static str> {
+    [value.wire].into_iter().chain(value.aliases.iter().copied())
 }
 
 /// Every spelling of every contract, and the canonical value that it must be read as.
 fn every_spelling()
 -> impl Iterator<Item = (&'static ContractDescriptor, &'static str, &'static str)> {
     registry().flat_map(|contract| {
-        let spellings = move |value: &'static ContractValue| {
-            value
-                .spellings()
-                .map(move |spelling| (contract, spelling, value.wire))
-        };
-        contract.values.iter().flat_map(spellings)
+        let read_as = move |value| spellings(value).map(move |text| (contract, text, value.wire));
+        contract.values.iter().flat_map(read_as)
     })
 }
 
@@ -215,7 +166,7 @@ fn assert_refused_unless_known(
     contract: &ContractDescriptor,
     text: &str,
 ) -> Result<(), TestCaseError> {
-    let mut known = contract.values.iter().flat_map(ContractValue::spellings);
+    let mut known = contract.values.iter().flat_map(spellings);
     if known.any(|spelling| spelling.eq_ignore_ascii_case(text.trim())) {
         return Ok(());
     }

@@ -11,10 +11,7 @@ fn every_nul_goes_and_nothing_else_does() {
     check("", "");
     check("\0", "");
     check("\0\0a\0b\0", "ab");
-    check(
-        "tab\tnewline\nbell\u{7}é\u{1F600}",
-        "tab\tnewline\nbell\u{7}é\u{1F600}",
-    );
+    check("tab\tnewline\nbell\u{7}é\u{1F600}", "tab\tnewline\nbell\u{7}é\u{1F600}");
     // U+0100 has a zero byte in UTF-16 but is not U+0000.
     check("\u{100}", "\u{100}");
 }

@@ -10,13 +10,8 @@ use crate::serde_text;
 mod tests;
 
 /// Units from the largest to the smallest, with their length in milliseconds.
-const UNITS: [(&str, u64); 5] = [
-    ("d", 86_400_000),
-    ("h", 3_600_000),
-    ("m", 60_000),
-    ("s", 1_000),
-    ("ms", 1),
-];
+const UNITS: [(&str, u64); 5] =
+    [("d", 86_400_000), ("h", 3_600_000), ("m", 60_000), ("s", 1_000), ("ms", 1)];
 
 /// A length of time in whole milliseconds, never negative.
 ///
@@ -65,9 +60,7 @@ impl Duration {
 /// Shown in the largest unit that holds it exactly, so that nothing is rounded away.
 impl fmt::Display for Duration {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let exact = UNITS
-            .iter()
-            .find(|(_, millis)| self.0.is_multiple_of(*millis));
+        let exact = UNITS.iter().find(|(_, millis)| self.0.is_multiple_of(*millis));
         match exact {
             Some((unit, millis)) if self.0 > 0 => write!(f, "{}{unit}", self.0 / millis),
             Some(_) | None => f.write_str("0s"),
@@ -98,10 +91,8 @@ impl FromStr for Duration {
         if number.is_empty() {
             return Err(DurationParseError::NoNumber);
         }
-        let (_, millis) = UNITS
-            .iter()
-            .find(|(name, _)| *name == unit)
-            .ok_or(DurationParseError::UnknownUnit)?;
+        let (_, millis) =
+            UNITS.iter().find(|(name, _)| *name == unit).ok_or(DurationParseError::UnknownUnit)?;
         number
             .parse::<u64>()
             .ok()

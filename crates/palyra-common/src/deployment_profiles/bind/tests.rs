@@ -61,30 +61,16 @@ fn the_whole_matrix_is_as_reviewed() {
         ("-", &[]),
         ("configuration", &[BindAcknowledgement::InConfiguration]),
         ("start", &[BindAcknowledgement::AtStart]),
-        (
-            "both",
-            &[
-                BindAcknowledgement::AtStart,
-                BindAcknowledgement::InConfiguration,
-            ],
-        ),
+        ("both", &[BindAcknowledgement::AtStart, BindAcknowledgement::InConfiguration]),
     ];
     let mut matrix = String::new();
     for profile in DeploymentProfile::ALL {
         for address in [IpAddr::from([127, 0, 0, 1]), IpAddr::from([203, 0, 113, 7])] {
             for tls in [TlsMode::Off, TlsMode::On] {
                 for (name, acknowledgements) in acknowledged {
-                    let request = BindRequest {
-                        address,
-                        tls,
-                        acknowledgements,
-                    };
+                    let request = BindRequest { address, tls, acknowledgements };
                     let reason = judge_bind(profile.spec().bind, &request);
-                    let verdict = if reason.is_allowed() {
-                        "allow"
-                    } else {
-                        "refuse"
-                    };
+                    let verdict = if reason.is_allowed() { "allow" } else { "refuse" };
                     let tls = if tls == TlsMode::On { "tls" } else { "plain" };
                     let question = format!("{profile} {address} {tls} {name}");
                     writeln!(matrix, "{question:<46} {verdict:<6} {reason}").unwrap();

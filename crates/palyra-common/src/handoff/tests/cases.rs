@@ -61,23 +61,12 @@ struct IntentCase {
 }
 
 fn cases() -> Cases {
-    serde_json::from_str(include_str!(
-        "../../../../../schemas/json/handoff-cases.json"
-    ))
-    .unwrap()
+    serde_json::from_str(include_str!("../../../../../schemas/json/handoff-cases.json")).unwrap()
 }
 
 fn check(parsed: &ParsedHandoff, handoff: &Value, notices: &Value, name: &str) {
-    assert_eq!(
-        &serde_json::to_value(&parsed.handoff).unwrap(),
-        handoff,
-        "{name}"
-    );
-    assert_eq!(
-        &serde_json::to_value(&parsed.notices).unwrap(),
-        notices,
-        "{name}"
-    );
+    assert_eq!(&serde_json::to_value(&parsed.handoff).unwrap(), handoff, "{name}");
+    assert_eq!(&serde_json::to_value(&parsed.notices).unwrap(), notices, "{name}");
 }
 
 fn handoff_of(case: &Value, name: &str) -> CrossSurfaceHandoff {
@@ -91,12 +80,7 @@ fn queries_are_read_as_agreed() {
     let cases = cases().queries;
     assert!(cases.len() >= 30);
     for case in cases {
-        check(
-            &parse_console_handoff(&case.query),
-            &case.handoff,
-            &case.notices,
-            &case.name,
-        );
+        check(&parse_console_handoff(&case.query), &case.handoff, &case.notices, &case.name);
     }
 }
 
@@ -124,12 +108,7 @@ fn urls_are_written_as_agreed() {
         let (path, query) = url.split_once('?').unwrap();
         assert_eq!(path, "/", "{}", case.name);
         let parsed = parse_console_handoff(query);
-        check(
-            &parsed,
-            &case.handoff,
-            &Value::Array(Vec::new()),
-            &case.name,
-        );
+        check(&parsed, &case.handoff, &Value::Array(Vec::new()), &case.name);
     }
 }
 

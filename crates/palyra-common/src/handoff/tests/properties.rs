@@ -41,14 +41,9 @@ prop_compose! {
 /// A query that has the right names and anything at all as their values.
 fn any_query() -> impl Strategy<Value = String> {
     let pair = (select(HandoffField::ALL), "\\PC{0,30}").prop_map(|(field, value)| {
-        form_urlencoded::Serializer::new(String::new())
-            .append_pair(field.as_str(), &value)
-            .finish()
+        form_urlencoded::Serializer::new(String::new()).append_pair(field.as_str(), &value).finish()
     });
-    prop_oneof![
-        "\\PC{0,120}",
-        prop::collection::vec(pair, 0..12).prop_map(|pairs| pairs.join("&")),
-    ]
+    prop_oneof!["\\PC{0,120}", prop::collection::vec(pair, 0..12).prop_map(|pairs| pairs.join("&")),]
 }
 
 fn read_url(url: &str) -> ParsedHandoff {

@@ -62,14 +62,8 @@ fn constructors_saturate() {
 #[test]
 fn converts_to_and_from_std_dropping_below_a_millisecond() {
     let length = Duration::from_millis(1500);
-    assert_eq!(
-        std::time::Duration::from(length),
-        std::time::Duration::from_millis(1500)
-    );
-    assert_eq!(
-        Duration::from(std::time::Duration::from_micros(1_500_999)),
-        length
-    );
+    assert_eq!(std::time::Duration::from(length), std::time::Duration::from_millis(1500));
+    assert_eq!(Duration::from(std::time::Duration::from_micros(1_500_999)), length);
 }
 
 proptest! {

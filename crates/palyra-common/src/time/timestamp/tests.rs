@@ -18,20 +18,14 @@ fn displays_as_rfc_3339_in_utc_with_milliseconds() {
 #[test]
 fn displays_even_where_no_calendar_reaches() {
     check_display(i64::MAX, "9223372036854775807ms after 1970-01-01T00:00:00Z");
-    check_display(
-        i64::MIN,
-        "-9223372036854775808ms after 1970-01-01T00:00:00Z",
-    );
+    check_display(i64::MIN, "-9223372036854775808ms after 1970-01-01T00:00:00Z");
 }
 
 #[test]
 fn serialises_as_the_integer() {
     let at = Timestamp::from_unix_millis(1_709_164_800_120);
     assert_eq!(serde_json::to_string(&at).unwrap(), "1709164800120");
-    assert_eq!(
-        serde_json::from_str::<Timestamp>("1709164800120").unwrap(),
-        at
-    );
+    assert_eq!(serde_json::from_str::<Timestamp>("1709164800120").unwrap(), at);
     assert!(serde_json::from_str::<Timestamp>("\"2024-02-29T00:00:00Z\"").is_err());
 }
 
