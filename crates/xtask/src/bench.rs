@@ -25,10 +25,7 @@ struct Bench {
 }
 
 /// Every bench of the workspace.
-const BENCHES: &[Bench] = &[Bench {
-    package: "palyra-storage",
-    name: "storage",
-}];
+const BENCHES: &[Bench] = &[Bench { package: "palyra-storage", name: "storage" }];
 
 /// What a goal that was missed means for the outcome.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -64,22 +61,14 @@ pub(crate) fn run(names: &[&str], goals: Goals) -> Result<bool> {
     for failure in &failures {
         writeln!(out, "failed: {failure}")?;
     }
-    let missed = figures
-        .iter()
-        .any(|figure| figure.meets_goal() == Some(false));
+    let missed = figures.iter().any(|figure| figure.meets_goal() == Some(false));
     Ok(failures.is_empty() && !(missed && goals == Goals::Required))
 }
 
 fn choose(names: &[&str]) -> Result<Vec<&'static Bench>> {
-    if let Some(unknown) = names
-        .iter()
-        .find(|name| BENCHES.iter().all(|of| of.name != **name))
-    {
+    if let Some(unknown) = names.iter().find(|name| BENCHES.iter().all(|of| of.name != **name)) {
         let known: Vec<&str> = BENCHES.iter().map(|bench| bench.name).collect();
-        bail!(
-            "there is no bench {unknown}; there is: {}",
-            known.join(", ")
-        );
+        bail!("there is no bench {unknown}; there is: {}", known.join(", "));
     }
     let wanted = |bench: &&Bench| names.is_empty() || names.contains(&bench.name);
     Ok(BENCHES.iter().filter(wanted).collect())

@@ -38,11 +38,7 @@ fn main() -> Result<ExitCode> {
         }
         _ => bail!("unknown arguments: {}\n\n{HELP}", arguments.join(" ")),
     };
-    Ok(if passed {
-        ExitCode::SUCCESS
-    } else {
-        ExitCode::FAILURE
-    })
+    Ok(if passed { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
 
 fn all_names(words: &[&str]) -> bool {

@@ -33,52 +33,23 @@ struct Rule {
 }
 
 const RULES: &[Rule] = &[
-    Rule {
-        name: layers::RULE,
-        check: layers::check,
-    },
-    Rule {
-        name: confined::RULE,
-        check: confined::check,
-    },
-    Rule {
-        name: sql_text::RULE,
-        check: sql_text::check,
-    },
-    Rule {
-        name: length::RULE,
-        check: length::check,
-    },
-    Rule {
-        name: purity::RULE,
-        check: purity::check,
-    },
-    Rule {
-        name: error_codes::RULE,
-        check: error_codes::check,
-    },
-    Rule {
-        name: config_options::RULE,
-        check: config_options::check,
-    },
-    Rule {
-        name: dependencies::RULE,
-        check: dependencies::check,
-    },
-    Rule {
-        name: hygiene::RULE,
-        check: hygiene::check,
-    },
+    Rule { name: layers::RULE, check: layers::check },
+    Rule { name: confined::RULE, check: confined::check },
+    Rule { name: sql_text::RULE, check: sql_text::check },
+    Rule { name: length::RULE, check: length::check },
+    Rule { name: purity::RULE, check: purity::check },
+    Rule { name: error_codes::RULE, check: error_codes::check },
+    Rule { name: config_options::RULE, check: config_options::check },
+    Rule { name: dependencies::RULE, check: dependencies::check },
+    Rule { name: hygiene::RULE, check: hygiene::check },
 ];
 
 /// Checks the workspace that the current folder belongs to; says whether it is tidy.
 pub(crate) fn run() -> Result<bool> {
     let metadata = MetadataCommand::new().no_deps().exec()?;
     let workspace = load::workspace(&metadata)?;
-    let violations: Vec<Violation> = RULES
-        .iter()
-        .flat_map(|rule| (rule.check)(&workspace))
-        .collect();
+    let violations: Vec<Violation> =
+        RULES.iter().flat_map(|rule| (rule.check)(&workspace)).collect();
     let files = workspace.sources.len() + workspace.texts.len();
     let names = RULES.iter().map(|rule| rule.name);
     let report = report::render(names, &violations, files);

@@ -8,27 +8,20 @@ const HEADINGS: [&str; 7] = ["", "figure", "value", "unit", "reference", "ratio"
 const NUMERIC: [bool; 7] = [false, false, true, false, true, true, false];
 
 pub(super) fn render(figures: &[Figure]) -> String {
-    let rows: Vec<[String; 7]> = std::iter::once(HEADINGS.map(str::to_owned))
-        .chain(figures.iter().map(row))
-        .collect();
+    let rows: Vec<[String; 7]> =
+        std::iter::once(HEADINGS.map(str::to_owned)).chain(figures.iter().map(row)).collect();
     let widths: [usize; 7] = std::array::from_fn(|column| {
-        rows.iter()
-            .map(|row| row[column].chars().count())
-            .max()
-            .unwrap_or(0)
+        rows.iter().map(|row| row[column].chars().count()).max().unwrap_or(0)
     });
     rows.iter().map(|row| line(row, &widths) + "\n").collect()
 }
 
 fn line(row: &[String; 7], widths: &[usize; 7]) -> String {
     let cells =
-        row.iter()
-            .zip(widths)
-            .zip(NUMERIC)
-            .map(|((cell, &width), numeric)| match numeric {
-                true => format!("{cell:>width$}"),
-                false => format!("{cell:<width$}"),
-            });
+        row.iter().zip(widths).zip(NUMERIC).map(|((cell, &width), numeric)| match numeric {
+            true => format!("{cell:>width$}"),
+            false => format!("{cell:<width$}"),
+        });
     cells.collect::<Vec<_>>().join("  ").trim_end().to_owned()
 }
 
@@ -49,10 +42,7 @@ fn row(figure: &Figure) -> [String; 7] {
         number(figure.value),
         figure.unit.clone(),
         figure.reference.map(number).unwrap_or_default(),
-        figure
-            .ratio
-            .map(|ratio| format!("{ratio:.2}"))
-            .unwrap_or_default(),
+        figure.ratio.map(|ratio| format!("{ratio:.2}")).unwrap_or_default(),
         goal,
     ]
 }

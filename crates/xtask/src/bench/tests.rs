@@ -47,10 +47,7 @@ fn the_summary_is_sorted_and_keeps_what_was_written() {
     figures.reverse();
     figure::sort(&mut figures).unwrap();
     let summary = figure::summary(&figures).unwrap();
-    assert_eq!(
-        serde_json::from_str::<Vec<Figure>>(&summary).unwrap(),
-        self::figures()
-    );
+    assert_eq!(serde_json::from_str::<Vec<Figure>>(&summary).unwrap(), self::figures());
     insta::assert_snapshot!(summary.lines().take(12).collect::<Vec<_>>().join("\n"), @r#"
     [
       {
@@ -94,22 +91,12 @@ fn no_figure_and_broken_figures_are_failures() {
 #[test]
 fn a_figure_is_measured_once() {
     let error = figure::sort(&mut [figure("a", 1.0), figure("b", 1.0), figure("a", 2.0)]);
-    assert_eq!(
-        error.unwrap_err().to_string(),
-        "the figure a was measured twice"
-    );
+    assert_eq!(error.unwrap_err().to_string(), "the figure a was measured twice");
 }
 
 #[test]
 fn a_goal_is_about_the_ratio_where_there_is_one() {
-    let judge = |value, ratio, goal| {
-        Figure {
-            ratio,
-            goal,
-            ..figure("a", value)
-        }
-        .meets_goal()
-    };
+    let judge = |value, ratio, goal| Figure { ratio, goal, ..figure("a", value) }.meets_goal();
     assert_eq!(judge(1.0, None, None), None);
     assert_eq!(judge(1.0, None, Some(Goal::AtLeast(1.0))), Some(true));
     assert_eq!(judge(0.9, None, Some(Goal::AtLeast(1.0))), Some(false));
@@ -122,8 +109,5 @@ fn benches_are_chosen_by_name() {
     assert_eq!(choose(&[]).unwrap().len(), BENCHES.len());
     assert_eq!(choose(&["storage"]).unwrap()[0].package, "palyra-storage");
     let error = choose(&["storage", "speed"]).err().unwrap().to_string();
-    assert!(
-        error.starts_with("there is no bench speed; there is: storage"),
-        "{error}"
-    );
+    assert!(error.starts_with("there is no bench speed; there is: storage"), "{error}");
 }

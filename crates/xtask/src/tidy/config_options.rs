@@ -52,12 +52,7 @@ fn missing(schema: &Schema, entries: &[Entry]) -> Vec<Violation> {
 fn unknown(schema: &Schema, entries: &[Entry]) -> Vec<Violation> {
     entries
         .iter()
-        .filter(|entry| {
-            !schema
-                .options
-                .iter()
-                .any(|option| option.path.covers(&entry.path))
-        })
+        .filter(|entry| !schema.options.iter().any(|option| option.path.covers(&entry.path)))
         .map(|entry| {
             let what = format!("{} is not an option", entry.path.join("."));
             let fix = "remove it, or correct its section";

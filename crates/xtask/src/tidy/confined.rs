@@ -103,12 +103,7 @@ const CONFINEMENTS: &[Confinement] = &[
         names: &["tonic"],
         features: &[],
         by_default: true,
-        home: &[
-            "palyra-daemon",
-            "palyra-browserd",
-            "palyra-testkit",
-            "palyra-client",
-        ],
+        home: &["palyra-daemon", "palyra-browserd", "palyra-testkit", "palyra-client"],
         fix: "call the daemon through palyra-client",
     },
     Confinement {
@@ -121,12 +116,7 @@ const CONFINEMENTS: &[Confinement] = &[
     },
     Confinement {
         what: "the browser driver",
-        names: &[
-            "chromiumoxide*",
-            "headless_chrome",
-            "fantoccini",
-            "thirtyfour",
-        ],
+        names: &["chromiumoxide*", "headless_chrome", "fantoccini", "thirtyfour"],
         features: &[],
         by_default: true,
         home: &["palyra-browserd"],
@@ -158,12 +148,7 @@ fn check_package(package: &Package) -> Vec<Violation> {
         .filter(|dependency| dependency.name == "palyra-testkit" && dependency.kind != Kind::Dev)
         .map(|_| {
             let what = format!("{} ships palyra-testkit", package.name);
-            Violation::new(
-                RULE,
-                package.manifest(),
-                what,
-                "move it to [dev-dependencies]",
-            )
+            Violation::new(RULE, package.manifest(), what, "move it to [dev-dependencies]")
         });
     escaped.chain(testkit).collect()
 }

@@ -21,12 +21,7 @@ pub(crate) fn check(workspace: &Workspace) -> Vec<Violation> {
     for (name, users) in &used {
         let Some(row) = rows.get(name) else {
             let what = format!("{name} (used by {}) has no row", list(users));
-            violations.push(Violation::new(
-                RULE,
-                DOCS,
-                what,
-                "add a row that says why it is here",
-            ));
+            violations.push(Violation::new(RULE, DOCS, what, "add a row that says why it is here"));
             continue;
         };
         if row.users != *users {
@@ -50,14 +45,9 @@ pub(crate) fn check(workspace: &Workspace) -> Vec<Violation> {
 fn used(workspace: &Workspace) -> BTreeMap<&str, BTreeSet<&str>> {
     let mut used = BTreeMap::<&str, BTreeSet<&str>>::new();
     for package in &workspace.packages {
-        let foreign = package
-            .dependencies
-            .iter()
-            .filter(|of| of.origin != Origin::Own);
+        let foreign = package.dependencies.iter().filter(|of| of.origin != Origin::Own);
         for dependency in foreign {
-            used.entry(&dependency.name)
-                .or_default()
-                .insert(&package.name);
+            used.entry(&dependency.name).or_default().insert(&package.name);
         }
     }
     used
@@ -73,18 +63,8 @@ fn rows(text: &str) -> BTreeMap<&str, Row<'_>> {
                 return None;
             };
             let name = name.strip_prefix('`')?.strip_suffix('`')?;
-            let users = users
-                .split(',')
-                .map(|user| user.trim().trim_matches('`'))
-                .collect();
-            Some((
-                name,
-                Row {
-                    line: at + 1,
-                    users,
-                    reason,
-                },
-            ))
+            let users = users.split(',').map(|user| user.trim().trim_matches('`')).collect();
+            Some((name, Row { line: at + 1, users, reason }))
         })
         .collect()
 }

@@ -14,10 +14,8 @@ const DOCS: &str = "docs/errors.md";
 pub(crate) fn check(workspace: &Workspace) -> Vec<Violation> {
     let documented = documented(workspace.text(DOCS).unwrap_or_default());
     let registered = &workspace.error_codes;
-    let missing = registered
-        .iter()
-        .filter(|code| !documented.contains_key(code.as_str()))
-        .map(|code| {
+    let missing =
+        registered.iter().filter(|code| !documented.contains_key(code.as_str())).map(|code| {
             let fix = "run cargo xtask codegen, or write the row";
             Violation::new(RULE, DOCS, format!("does not explain {code}"), fix)
         });

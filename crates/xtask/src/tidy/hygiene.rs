@@ -7,9 +7,8 @@ use super::tokens;
 pub(crate) const RULE: &str = "hygiene";
 
 /// Names under which anything can hide.
-const EMPTY_NAMES: &[&str] = &[
-    "util", "utils", "helper", "helpers", "misc", "manager", "managers", "common",
-];
+const EMPTY_NAMES: &[&str] =
+    &["util", "utils", "helper", "helpers", "misc", "manager", "managers", "common"];
 
 pub(crate) fn check(workspace: &Workspace) -> Vec<Violation> {
     let packages = workspace.packages.iter().flat_map(|package| {
@@ -26,10 +25,7 @@ fn check_package(package: &Package, manifest: &str) -> Vec<Violation> {
         violations.push(Violation::new(RULE, package.manifest(), what, fix));
     };
     if !inherits_lints(manifest) {
-        report(
-            "does not take the lints of the workspace".into(),
-            "add [lints] workspace = true",
-        );
+        report("does not take the lints of the workspace".into(), "add [lints] workspace = true");
     }
     if package.publishable {
         report("could be published".into(), "add publish.workspace = true");
@@ -44,27 +40,20 @@ fn check_package(package: &Package, manifest: &str) -> Vec<Violation> {
 
 fn inherits_lints(manifest: &str) -> bool {
     let manifest = manifest.parse::<toml::Table>().ok();
-    let lints = manifest
-        .as_ref()
-        .and_then(|table| table.get("lints")?.get("workspace")?.as_bool());
+    let lints = manifest.as_ref().and_then(|table| table.get("lints")?.get("workspace")?.as_bool());
     lints == Some(true)
 }
 
 fn flaw(dependency: &Dependency) -> Option<(&'static str, &'static str)> {
     match dependency.origin {
         Origin::Own => None,
-        Origin::Git => Some((
-            "comes from git",
-            "take a released version from the registry",
-        )),
-        Origin::Elsewhere => Some((
-            "is a folder outside of the workspace",
-            "make it a member or take a release",
-        )),
-        Origin::Registry if dependency.requirement.contains('*') => Some((
-            "has no version",
-            "name the version in [workspace.dependencies]",
-        )),
+        Origin::Git => Some(("comes from git", "take a released version from the registry")),
+        Origin::Elsewhere => {
+            Some(("is a folder outside of the workspace", "make it a member or take a release"))
+        }
+        Origin::Registry if dependency.requirement.contains('*') => {
+            Some(("has no version", "name the version in [workspace.dependencies]"))
+        }
         Origin::Registry => None,
     }
 }
@@ -72,19 +61,11 @@ fn flaw(dependency: &Dependency) -> Option<(&'static str, &'static str)> {
 fn check_names(source: &SourceFile) -> Vec<Violation> {
     let fix = "name it after what it holds, or move its parts to where they are used";
     let mut violations = Vec::new();
-    for part in source
-        .path
-        .trim_end_matches(".rs")
-        .split('/')
-        .filter(|part| is_empty(part))
-    {
+    for part in source.path.trim_end_matches(".rs").split('/').filter(|part| is_empty(part)) {
         let what = format!("a file or folder named {part} says nothing");
         violations.push(Violation::new(RULE, &source.path, what, fix));
     }
-    for module in tokens::modules(&source.product)
-        .iter()
-        .filter(|of| is_empty(&of.value))
-    {
+    for module in tokens::modules(&source.product).iter().filter(|of| is_empty(&of.value)) {
         let what = format!("a module named {} says nothing", module.value);
         violations.push(Violation::new(RULE, &source.path, what, fix).at(module.line));
     }

@@ -29,12 +29,7 @@ pub(crate) struct Row {
 
 impl Row {
     const fn new(name: &'static str, place: Place) -> Self {
-        Self {
-            name,
-            place,
-            uses: &[],
-            never: &[],
-        }
+        Self { name, place, uses: &[], never: &[] }
     }
 
     const fn uses(mut self, uses: &'static [&'static str]) -> Self {
@@ -71,9 +66,7 @@ pub(crate) const TABLE: &[Row] = &[
     Row::new("palyra-daemon", Place::Layer(5)),
     Row::new("palyra-browserd", Place::Layer(5)),
     Row::new("palyra-client", Place::Layer(5)).never(&["palyra-storage"]),
-    Row::new("palyra-cli", Place::Layer(5))
-        .uses(&["palyra-client"])
-        .never(&["palyra-storage"]),
+    Row::new("palyra-cli", Place::Layer(5)).uses(&["palyra-client"]).never(&["palyra-storage"]),
     Row::new("palyra-testkit", Place::Tests),
     Row::new("xtask", Place::Tools),
 ];
@@ -83,11 +76,7 @@ pub(crate) fn row(name: &str) -> Option<&'static Row> {
 }
 
 pub(crate) fn check(workspace: &Workspace) -> Vec<Violation> {
-    workspace
-        .packages
-        .iter()
-        .flat_map(|package| check_package(workspace, package))
-        .collect()
+    workspace.packages.iter().flat_map(|package| check_package(workspace, package)).collect()
 }
 
 fn check_package(workspace: &Workspace, package: &Package) -> Vec<Violation> {
@@ -97,35 +86,26 @@ fn check_package(workspace: &Workspace, package: &Package) -> Vec<Violation> {
                    ARCHITECTURE.md";
         return vec![Violation::new(RULE, package.manifest(), what, fix)];
     };
-    let own = package
-        .dependencies
-        .iter()
-        .filter(|dependency| dependency.origin == Origin::Own);
-    let upward = own
-        .filter(|dependency| !may_depend(row, dependency))
-        .map(|dependency| {
-            let what = format!(
-                "{} ({}) depends on {} ({})",
-                package.name,
-                row.place,
-                dependency.name,
-                self::row(&dependency.name)
-                    .map_or_else(|| "no layer".to_owned(), |of| of.place.to_string()),
-            );
-            let fix = "let the lower crate own a trait that the higher one implements, or move the \
+    let own = package.dependencies.iter().filter(|dependency| dependency.origin == Origin::Own);
+    let upward = own.filter(|dependency| !may_depend(row, dependency)).map(|dependency| {
+        let what = format!(
+            "{} ({}) depends on {} ({})",
+            package.name,
+            row.place,
+            dependency.name,
+            self::row(&dependency.name)
+                .map_or_else(|| "no layer".to_owned(), |of| of.place.to_string()),
+        );
+        let fix = "let the lower crate own a trait that the higher one implements, or move the \
                    code down";
-            Violation::new(RULE, package.manifest(), what, fix)
-        });
+        Violation::new(RULE, package.manifest(), what, fix)
+    });
     let reached = reachable(workspace, package);
-    let seen = row
-        .never
-        .iter()
-        .filter(|name| reached.contains(**name))
-        .map(|name| {
-            let what = format!("{} reaches {name}, which it must never see", package.name);
-            let fix = "move the shared types to palyra-common";
-            Violation::new(RULE, package.manifest(), what, fix)
-        });
+    let seen = row.never.iter().filter(|name| reached.contains(**name)).map(|name| {
+        let what = format!("{} reaches {name}, which it must never see", package.name);
+        let fix = "move the shared types to palyra-common";
+        Violation::new(RULE, package.manifest(), what, fix)
+    });
     upward.chain(seen).collect()
 }
 

@@ -28,12 +28,8 @@ pub(crate) fn check(workspace: &Workspace) -> Vec<Violation> {
         }
     };
     let measured = measure(workspace);
-    let too_long = measured
-        .iter()
-        .filter_map(|(piece, measure)| piece.judge(measure, &exceptions));
-    let stale = exceptions
-        .iter()
-        .filter_map(|exception| exception.judge(&measured));
+    let too_long = measured.iter().filter_map(|(piece, measure)| piece.judge(measure, &exceptions));
+    let stale = exceptions.iter().filter_map(|exception| exception.judge(&measured));
     let contents = workspace.sources.iter().flat_map(check_table_of_contents);
     too_long.chain(stale).chain(contents).collect()
 }
@@ -53,30 +49,14 @@ struct Measure {
 
 fn measure(workspace: &Workspace) -> BTreeMap<Piece, Measure> {
     let mut measured = BTreeMap::new();
-    for source in workspace
-        .sources
-        .iter()
-        .filter(|source| source.is_product())
-    {
+    for source in workspace.sources.iter().filter(|source| source.is_product()) {
         let path = source.path.clone();
-        let measure = Measure {
-            lines: source.lines,
-            line: None,
-        };
+        let measure = Measure { lines: source.lines, line: None };
         measured.insert(Piece::File { path }, measure);
         for function in tokens::functions(&source.product) {
-            let piece = Piece::Function {
-                path: source.path.clone(),
-                name: function.value.name,
-            };
-            let measure = Measure {
-                lines: function.value.lines,
-                line: Some(function.line),
-            };
-            let longest = measured.entry(piece).or_insert(Measure {
-                lines: 0,
-                line: None,
-            });
+            let piece = Piece::Function { path: source.path.clone(), name: function.value.name };
+            let measure = Measure { lines: function.value.lines, line: Some(function.line) };
+            let longest = measured.entry(piece).or_insert(Measure { lines: 0, line: None });
             if measure.lines > longest.lines {
                 *longest = measure;
             }
@@ -85,10 +65,7 @@ fn measure(workspace: &Workspace) -> BTreeMap<Piece, Measure> {
     for (path, text) in &workspace.texts {
         let is_generated = text.lines().take(5).any(|line| line.contains("@generated"));
         if path.starts_with(WEB) && !is_generated {
-            let measure = Measure {
-                lines: text.lines().count(),
-                line: None,
-            };
+            let measure = Measure { lines: text.lines().count(), line: None };
             measured.insert(Piece::Web { path: path.clone() }, measure);
         }
     }
@@ -124,10 +101,7 @@ impl Piece {
                 "split it by command, handler, table, component or capability",
             ),
             Self::Function { name, .. } => (
-                format!(
-                    "function {name} has {} lines, {allowed} are allowed",
-                    measure.lines
-                ),
+                format!("function {name} has {} lines, {allowed} are allowed", measure.lines),
                 "give its steps names as functions of their own",
             ),
         };
@@ -160,10 +134,7 @@ impl Exception {
     fn piece(&self) -> Piece {
         let path = self.path.clone();
         match &self.function {
-            Some(name) => Piece::Function {
-                path,
-                name: name.clone(),
-            },
+            Some(name) => Piece::Function { path, name: name.clone() },
             None if path.starts_with(WEB) => Piece::Web { path },
             None => Piece::File { path },
         }
@@ -177,25 +148,17 @@ impl Exception {
             Piece::Function { path, name } => format!("{name} in {path}"),
         };
         let (what, fix) = match measured.get(&piece).map(|measure| measure.lines) {
-            None => (
-                format!("names {subject}, which is not there"),
-                "remove the exception".into(),
-            ),
-            Some(lines) if lines <= piece.limit() => (
-                format!("{subject} has {lines} lines and needs no exception"),
-                "remove it".into(),
-            ),
+            None => (format!("names {subject}, which is not there"), "remove the exception".into()),
+            Some(lines) if lines <= piece.limit() => {
+                (format!("{subject} has {lines} lines and needs no exception"), "remove it".into())
+            }
             Some(lines) if lines < self.lines => (
-                format!(
-                    "{subject} has shrunk to {lines} lines, the exception says {}",
-                    self.lines
-                ),
+                format!("{subject} has shrunk to {lines} lines, the exception says {}", self.lines),
                 format!("set lines = {lines}"),
             ),
-            Some(_) if self.reason.trim().is_empty() => (
-                format!("the exception for {subject} has no reason"),
-                "say why".into(),
-            ),
+            Some(_) if self.reason.trim().is_empty() => {
+                (format!("the exception for {subject} has no reason"), "say why".into())
+            }
             Some(_) => return None,
         };
         Some(Violation::new(RULE, EXCEPTIONS, what, fix))

@@ -39,15 +39,8 @@ pub(crate) fn workspace(metadata: &Metadata) -> Result<Workspace> {
         Ok(())
     })?;
     source::mark_test_modules(&mut sources);
-    let error_codes = palyra_common::ErrorCode::ALL
-        .iter()
-        .map(|code| code.as_str().to_owned());
-    Ok(Workspace {
-        packages,
-        sources,
-        texts,
-        error_codes: error_codes.collect(),
-    })
+    let error_codes = palyra_common::ErrorCode::ALL.iter().map(|code| code.as_str().to_owned());
+    Ok(Workspace { packages, sources, texts, error_codes: error_codes.collect() })
 }
 
 fn packages(metadata: &Metadata) -> Result<Vec<Package>> {
@@ -55,19 +48,13 @@ fn packages(metadata: &Metadata) -> Result<Vec<Package>> {
     let own = |name: &str, folder: &Path| {
         members.iter().any(|member| {
             member.name.as_str() == name
-                && member
-                    .manifest_path
-                    .parent()
-                    .is_some_and(|dir| dir.as_std_path() == folder)
+                && member.manifest_path.parent().is_some_and(|dir| dir.as_std_path() == folder)
         })
     };
     members
         .iter()
         .map(|member| {
-            let folder = member
-                .manifest_path
-                .parent()
-                .context("a manifest stands in a folder")?;
+            let folder = member.manifest_path.parent().context("a manifest stands in a folder")?;
             let dependencies = member.dependencies.iter().map(|dependency| {
                 Ok(Dependency {
                     name: dependency.name.clone(),
@@ -86,10 +73,7 @@ fn packages(metadata: &Metadata) -> Result<Vec<Package>> {
             Ok(Package {
                 name: member.name.to_string(),
                 dir: relative(metadata.workspace_root.as_std_path(), folder.as_std_path())?,
-                publishable: member
-                    .publish
-                    .as_ref()
-                    .is_none_or(|places| !places.is_empty()),
+                publishable: member.publish.as_ref().is_none_or(|places| !places.is_empty()),
                 dependencies: dependencies.collect::<Result<_>>()?,
             })
         })
@@ -107,12 +91,7 @@ fn features(
         let (of, feature) = feature.split_once('/')?;
         (of.trim_end_matches('?') == name).then(|| feature.to_owned())
     });
-    dependency
-        .features
-        .iter()
-        .cloned()
-        .chain(forwarded)
-        .collect()
+    dependency.features.iter().cloned().chain(forwarded).collect()
 }
 
 fn kind(kind: DependencyKind) -> Result<Kind> {

@@ -85,13 +85,7 @@ impl Violation {
         what: impl Into<String>,
         fix: impl Into<String>,
     ) -> Self {
-        Self {
-            rule,
-            path: path.into(),
-            line: None,
-            what: what.into(),
-            fix: fix.into(),
-        }
+        Self { rule, path: path.into(), line: None, what: what.into(), fix: fix.into() }
     }
 
     pub(crate) fn at(mut self, line: usize) -> Self {

@@ -21,14 +21,7 @@ const PURE_NET: &[&str] = &[
     "SocketAddrV6",
     "AddrParseError",
 ];
-const IMPURE_CRATES: &[&str] = &[
-    "tokio",
-    "rand",
-    "getrandom",
-    "async_std",
-    "smol",
-    "fastrand",
-];
+const IMPURE_CRATES: &[&str] = &["tokio", "rand", "getrandom", "async_std", "smol", "fastrand"];
 /// Packages that bring a clock, randomness, IO or async. A trailing `*` stands for any ending.
 const IMPURE_PACKAGES: &[&str] = &[
     "tokio*",
@@ -54,11 +47,8 @@ const IMPURE_PACKAGES: &[&str] = &[
     "tonic*",
 ];
 /// What a layer 0 crate's `clippy.toml` has to disallow at least.
-const DISALLOWED: &[&str] = &[
-    "std::time::SystemTime::now",
-    "std::time::Instant::now",
-    "std::thread::sleep",
-];
+const DISALLOWED: &[&str] =
+    &["std::time::SystemTime::now", "std::time::Instant::now", "std::thread::sleep"];
 
 pub(crate) fn check(workspace: &Workspace) -> Vec<Violation> {
     let pure = workspace.packages.iter().filter(|package| {
@@ -103,17 +93,12 @@ fn is_impure(path: &[String]) -> bool {
 
 fn check_dependencies(package: &Package) -> Vec<Violation> {
     let impure = |name: &str| {
-        IMPURE_PACKAGES
-            .iter()
-            .any(|pattern| match pattern.strip_suffix('*') {
-                Some(start) => name.starts_with(start),
-                None => name == *pattern,
-            })
+        IMPURE_PACKAGES.iter().any(|pattern| match pattern.strip_suffix('*') {
+            Some(start) => name.starts_with(start),
+            None => name == *pattern,
+        })
     };
-    let shipped = package
-        .dependencies
-        .iter()
-        .filter(|dependency| dependency.kind == Kind::Normal);
+    let shipped = package.dependencies.iter().filter(|dependency| dependency.kind == Kind::Normal);
     shipped
         .filter(|dependency| impure(&dependency.name))
         .map(|dependency| {
@@ -134,12 +119,7 @@ fn check_clippy(workspace: &Workspace, package: &Package) -> Vec<Violation> {
         Some(Ok(clippy)) => clippy.disallowed_methods,
         Some(Err(error)) => {
             let what = format!("cannot be read: {}", error.message());
-            return vec![Violation::new(
-                RULE,
-                path,
-                what,
-                "write disallowed-methods as a list",
-            )];
+            return vec![Violation::new(RULE, path, what, "write disallowed-methods as a list")];
         }
         None => Vec::new(),
     };

@@ -13,10 +13,8 @@ pub(crate) fn render<'a>(
     let mut rule_count = 0;
     for rule in rules {
         rule_count += 1;
-        let of_rule: Vec<&Violation> = violations
-            .iter()
-            .filter(|violation| violation.rule == rule)
-            .collect();
+        let of_rule: Vec<&Violation> =
+            violations.iter().filter(|violation| violation.rule == rule).collect();
         if !of_rule.is_empty() {
             write_group(&mut report, rule, &of_rule);
         }
@@ -26,10 +24,7 @@ pub(crate) fn render<'a>(
         1 => "1 violation".to_owned(),
         count => format!("{count} violations"),
     };
-    write_line(
-        &mut report,
-        format_args!("tidy: {rule_count} rules, {files} files, {verdict}"),
-    );
+    write_line(&mut report, format_args!("tidy: {rule_count} rules, {files} files, {verdict}"));
     report
 }
 
@@ -42,10 +37,7 @@ fn write_group(report: &mut String, rule: &str, violations: &[&Violation]) {
         };
         write_line(report, format_args!("  {place}: {}", violation.what));
         // The same advice for a run of violations is given once, at its end.
-        if violations
-            .get(at + 1)
-            .is_none_or(|next| next.fix != violation.fix)
-        {
+        if violations.get(at + 1).is_none_or(|next| next.fix != violation.fix) {
             write_line(report, format_args!("    → {}", violation.fix));
         }
     }

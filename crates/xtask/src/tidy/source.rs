@@ -101,11 +101,7 @@ fn classify(path: &str, text: &str) -> Class {
     const HEADER: usize = 5;
     let (folders, file) = path.rsplit_once('/').unwrap_or(("", path));
     let within = |name: &str| folders.split('/').any(|folder| folder == name);
-    if text
-        .lines()
-        .take(HEADER)
-        .any(|line| line.contains("@generated"))
-    {
+    if text.lines().take(HEADER).any(|line| line.contains("@generated")) {
         Class::Generated
     } else if within("benches") {
         Class::Bench
@@ -165,10 +161,9 @@ fn names_test_only(condition: TokenStream) -> bool {
     let trees: Vec<TokenTree> = condition.into_iter().collect();
     match trees.as_slice() {
         [TokenTree::Ident(name)] => name == "test",
-        [TokenTree::Ident(name), TokenTree::Group(group)] if name == "all" => group
-            .stream()
-            .into_iter()
-            .any(|tree| tree.to_string() == "test"),
+        [TokenTree::Ident(name), TokenTree::Group(group)] if name == "all" => {
+            group.stream().into_iter().any(|tree| tree.to_string() == "test")
+        }
         _ => false,
     }
 }
@@ -206,10 +201,7 @@ fn length_of_attributed(trees: &[TokenTree]) -> usize {
         TokenTree::Punct(punct) => punct.as_char() == if is_item { ';' } else { ',' },
         TokenTree::Ident(_) | TokenTree::Literal(_) => false,
     };
-    trees[at..]
-        .iter()
-        .position(ends)
-        .map_or(trees.len(), |end| at + end + 1)
+    trees[at..].iter().position(ends).map_or(trees.len(), |end| at + end + 1)
 }
 
 fn is_visibility(tree: &TokenTree) -> bool {

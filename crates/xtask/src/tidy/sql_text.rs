@@ -43,10 +43,7 @@ pub(crate) fn check(workspace: &Workspace) -> Vec<Violation> {
 
 fn is_store(path: &str) -> bool {
     let (folders, file) = path.rsplit_once('/').unwrap_or(("", path));
-    file == "store.rs"
-        || folders
-            .split('/')
-            .any(|folder| matches!(folder, "store" | "migrations"))
+    file == "store.rs" || folders.split('/').any(|folder| matches!(folder, "store" | "migrations"))
 }
 
 /// What kind of SQL a string holds, if any.
@@ -55,10 +52,7 @@ fn is_store(path: &str) -> bool {
 /// are also English, so there the shape has to be one that prose does not have.
 pub(crate) fn recognise(text: &str) -> Option<Statement> {
     let text = without_arguments(text.trim());
-    PATTERNS
-        .iter()
-        .find(|pattern| pattern.regex.is_match(&text))
-        .map(|pattern| pattern.statement)
+    PATTERNS.iter().find(|pattern| pattern.regex.is_match(&text)).map(|pattern| pattern.statement)
 }
 
 /// Empties brackets that hold no query of their own, so that `extract(epoch FROM now())` does not
@@ -67,9 +61,7 @@ fn without_arguments(text: &str) -> String {
     let mut kept = String::with_capacity(text.len());
     let mut depth = 0_usize;
     for (at, letter) in text.char_indices() {
-        let opens_query = text[at + letter.len_utf8()..]
-            .trim_start()
-            .starts_with("SELECT");
+        let opens_query = text[at + letter.len_utf8()..].trim_start().starts_with("SELECT");
         match letter {
             '(' if depth > 0 || !opens_query => depth += 1,
             ')' if depth > 1 => depth -= 1,
@@ -155,27 +147,16 @@ static PATTERNS: LazyLock<Vec<Pattern>> = LazyLock::new(|| {
         statement,
         regex: Regex::new(&source).expect("the patterns above are valid"),
     };
-    let data = DATA
-        .iter()
-        .map(|body| compile(Statement::Data, format!("{START}{body}")));
-    let small = SMALL
-        .iter()
-        .map(|body| compile(Statement::Data, format!("{START}{body}")));
-    let fragments = FRAGMENTS
-        .iter()
-        .map(|body| compile(Statement::Data, format!("^{body}")));
-    let session = SESSION
-        .iter()
-        .map(|body| compile(Statement::Session, format!(r"^(?:{body})\s*;?$")));
+    let data = DATA.iter().map(|body| compile(Statement::Data, format!("{START}{body}")));
+    let small = SMALL.iter().map(|body| compile(Statement::Data, format!("{START}{body}")));
+    let fragments = FRAGMENTS.iter().map(|body| compile(Statement::Data, format!("^{body}")));
+    let session =
+        SESSION.iter().map(|body| compile(Statement::Session, format!(r"^(?:{body})\s*;?$")));
     let pragma = compile(
         Statement::Session,
         format!(r"{START}(?:PRAGMA|pragma)\s+[\w.{{}}]+\s*(?:=|\(|;|$)"),
     );
-    data.chain(small)
-        .chain(fragments)
-        .chain(session)
-        .chain([pragma])
-        .collect()
+    data.chain(small).chain(fragments).chain(session).chain([pragma]).collect()
 });
 
 fn excerpt(text: &str) -> String {

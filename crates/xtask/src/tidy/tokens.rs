@@ -77,10 +77,7 @@ fn function_at(trees: &[TokenTree]) -> Option<Found<Function>> {
     };
     let line = keyword.span().start().line;
     let lines = body.span_close().end().line - line + 1;
-    Some(Found {
-        line,
-        value: Function { name, lines },
-    })
+    Some(Found { line, value: Function { name, lines } })
 }
 
 /// The names of modules, declared or written in place.
@@ -90,10 +87,7 @@ pub(crate) fn modules(stream: &TokenStream) -> Vec<Found<String>> {
         if let [TokenTree::Ident(keyword), TokenTree::Ident(name), ..] = trees
             && keyword == "mod"
         {
-            found.push(Found {
-                line: name.span().start().line,
-                value: name.to_string(),
-            });
+            found.push(Found { line: name.span().start().line, value: name.to_string() });
         }
         Walk::On
     });
@@ -114,10 +108,7 @@ fn collect_paths(stream: &TokenStream, prefix: &[String], found: &mut Vec<Found<
     while at < trees.len() {
         match &trees[at] {
             TokenTree::Ident(word) if !starts_path(word) => {
-                found.push(Found {
-                    line: word.span().start().line,
-                    value: vec![word.to_string()],
-                });
+                found.push(Found { line: word.span().start().line, value: vec![word.to_string()] });
                 at += 1;
             }
             TokenTree::Ident(first) => {
@@ -134,10 +125,7 @@ fn collect_paths(stream: &TokenStream, prefix: &[String], found: &mut Vec<Found<
                     collect_paths(&group.stream(), &path, found);
                     at += 3;
                 } else {
-                    found.push(Found {
-                        line: first.span().start().line,
-                        value: path,
-                    });
+                    found.push(Found { line: first.span().start().line, value: path });
                 }
             }
             TokenTree::Group(group) => {

@@ -43,11 +43,7 @@ impl Workspace {
 }
 
 pub(crate) fn own(name: &str) -> Dependency {
-    Dependency {
-        origin: Origin::Own,
-        requirement: "*".to_owned(),
-        ..foreign(name)
-    }
+    Dependency { origin: Origin::Own, requirement: "*".to_owned(), ..foreign(name) }
 }
 
 pub(crate) fn foreign(name: &str) -> Dependency {
@@ -68,15 +64,8 @@ impl Dependency {
 
     /// Exactly these features, without the default ones.
     pub(crate) fn only(self, features: &[&str]) -> Self {
-        let features = features
-            .iter()
-            .map(|feature| (*feature).to_owned())
-            .collect();
-        Self {
-            default_features: false,
-            features,
-            ..self
-        }
+        let features = features.iter().map(|feature| (*feature).to_owned()).collect();
+        Self { default_features: false, features, ..self }
     }
 }
 

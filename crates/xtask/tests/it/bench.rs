@@ -27,52 +27,27 @@ fn figures_are_collected_and_a_missed_goal_is_shown() {
 
     let summary = fixture.read("target/bench/summary.json");
     let names: Vec<serde_json::Value> = serde_json::from_str(&summary).unwrap();
-    assert_eq!(
-        names
-            .iter()
-            .map(|figure| &figure["name"])
-            .collect::<Vec<_>>(),
-        ["a", "b"]
-    );
+    assert_eq!(names.iter().map(|figure| &figure["name"]).collect::<Vec<_>>(), ["a", "b"]);
 
-    assert_eq!(
-        bench(&fixture, &["--strict", "storage"], &both).code,
-        Some(1)
-    );
+    assert_eq!(bench(&fixture, &["--strict", "storage"], &both).code, Some(1));
     assert_eq!(bench(&fixture, &["--strict", "storage"], MET).code, Some(0));
 }
 
 #[test]
-fn a_bench_that_crashes_or_measures_nothing_fails() {
+fn a_bench_that_aborts_or_measures_nothing_fails() {
     let fixture = Fixture::new();
     let silent = bench(&fixture, &[], "");
     assert_eq!(silent.code, Some(1));
-    assert!(
-        silent
-            .out
-            .contains("failed: storage: the bench wrote no figure"),
-        "{}",
-        silent.out
-    );
+    assert!(silent.out.contains("failed: storage: the bench wrote no figure"), "{}", silent.out);
 
     let crashed = bench(&fixture, &[], "crash");
     assert_eq!(crashed.code, Some(1));
-    assert!(
-        crashed
-            .out
-            .contains("failed: storage: the bench ended with"),
-        "{}",
-        crashed.out
-    );
+    assert!(crashed.out.contains("failed: storage: the bench ended with"), "{}", crashed.out);
 }
 
 #[test]
 fn an_unknown_bench_is_refused() {
     let run = bench(&Fixture::new(), &["speed"], MET);
     assert_eq!(run.code, Some(1));
-    assert!(
-        run.errors.contains("there is no bench speed"),
-        "{}",
-        run.errors
-    );
+    assert!(run.errors.contains("there is no bench speed"), "{}", run.errors);
 }

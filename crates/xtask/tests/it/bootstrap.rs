@@ -16,10 +16,7 @@ fn a_complete_machine_needs_nothing() {
 
 #[test]
 fn a_target_needs_only_its_own_tools() {
-    let machine = Machine::complete()
-        .without("bin/node")
-        .without("bin/cc")
-        .without_postgres();
+    let machine = Machine::complete().without("bin/node").without("bin/cc").without_postgres();
     assert_eq!(machine.bootstrap("fmt").code, Some(0));
     assert_eq!(machine.bootstrap("run").code, Some(1));
 }
@@ -36,47 +33,28 @@ fn an_unknown_target_is_refused() {
 
 #[test]
 fn rust_is_asked_for() {
-    let run = Machine::complete()
-        .without("bin/rustc")
-        .with_manager("apt-get")
-        .bootstrap("fmt");
+    let run = Machine::complete().without("bin/rustc").with_manager("apt-get").bootstrap("fmt");
     assert_eq!(run.code, Some(1));
-    assert!(
-        run.said
-            .ends_with("or newer is missing; install it from https://rustup.rs\n")
-    );
+    assert!(run.said.ends_with("or newer is missing; install it from https://rustup.rs\n"));
     assert_eq!(run.changes, [""; 0]);
 
     let machine = Machine::complete();
     machine.stub("bin/rustc", "echo 'rustc 1.9.0 (0000000 2016-05-18)'");
     let run = machine.bootstrap("fmt");
     assert_eq!(run.code, Some(1));
-    assert!(
-        run.said.starts_with("bootstrap: Rust 1.9.0 is too old, "),
-        "{}",
-        run.said
-    );
-    assert!(
-        run.said.ends_with("is needed; run: rustup update stable\n"),
-        "{}",
-        run.said
-    );
+    assert!(run.said.starts_with("bootstrap: Rust 1.9.0 is too old, "), "{}", run.said);
+    assert!(run.said.ends_with("is needed; run: rustup update stable\n"), "{}", run.said);
 }
 
 #[test]
 fn missing_parts_of_the_toolchain_are_added() {
-    let machine = Machine::complete()
-        .without("bin/cargo-clippy")
-        .without("bin/cargo-nextest");
+    let machine = Machine::complete().without("bin/cargo-clippy").without("bin/cargo-nextest");
     machine.stub("bin/rustup", "");
     let run = machine.bootstrap("check");
     assert_eq!(run.code, Some(0), "{}", run.said);
     assert_eq!(
         run.changes,
-        [
-            "rustup component add clippy",
-            "cargo install cargo-nextest --locked"
-        ],
+        ["rustup component add clippy", "cargo install cargo-nextest --locked"],
     );
     assert_eq!(
         run.said,
@@ -87,9 +65,7 @@ fn missing_parts_of_the_toolchain_are_added() {
 
 #[test]
 fn a_compiler_is_installed_and_announced_first() {
-    let machine = Machine::complete()
-        .without("bin/cc")
-        .with_manager("apt-get");
+    let machine = Machine::complete().without("bin/cc").with_manager("apt-get");
     let run = machine.bootstrap("run");
     assert_eq!(run.code, Some(0), "{}", run.said);
     assert_eq!(
@@ -109,10 +85,7 @@ fn an_install_that_brings_nothing_is_a_failure() {
     machine.stub("bin/dnf", "exit 1");
     let run = machine.bootstrap("run");
     assert_eq!(run.code, Some(1));
-    assert!(
-        run.said
-            .ends_with("; install gcc or clang (on macOS: xcode-select --install)\n")
-    );
+    assert!(run.said.ends_with("; install gcc or clang (on macOS: xcode-select --install)\n"));
 }
 
 #[test]
@@ -131,50 +104,26 @@ fn without_root_sudo_is_used_and_asks_nothing_without_a_terminal() {
     machine.stub("bin/sudo", "shift; exec \"$@\"");
     let run = machine.bootstrap("run");
     assert_eq!(run.code, Some(0), "{}", run.said);
-    assert_eq!(
-        run.changes,
-        ["sudo -n dnf install -y gcc", "dnf install -y gcc"]
-    );
-    assert!(
-        run.said
-            .ends_with("bootstrap: running: sudo -n dnf install -y gcc\n"),
-        "{}",
-        run.said
-    );
+    assert_eq!(run.changes, ["sudo -n dnf install -y gcc", "dnf install -y gcc"]);
+    assert!(run.said.ends_with("bootstrap: running: sudo -n dnf install -y gcc\n"), "{}", run.said);
 }
 
 #[test]
 fn debian_is_told_not_to_start_a_server_of_its_own() {
-    let machine = Machine::complete()
-        .without_postgres()
-        .with_manager("apt-get");
+    let machine = Machine::complete().without_postgres().with_manager("apt-get");
     let run = machine.bootstrap("test");
     assert_eq!(run.code, Some(0), "{}", run.said);
     let install = "apt-get install -y --no-install-recommends postgresql";
-    assert_eq!(
-        run.changes,
-        [
-            "apt-get update -qq",
-            install,
-            "seen: create_main_cluster = false"
-        ]
-    );
-    assert!(
-        !machine
-            .path("system/etc/postgresql-common/createcluster.d/palyra.conf")
-            .exists()
-    );
+    assert_eq!(run.changes, ["apt-get update -qq", install, "seen: create_main_cluster = false"]);
+    assert!(!machine.path("system/etc/postgresql-common/createcluster.d/palyra.conf").exists());
 }
 
 #[test]
-fn every_package_manager_installs_postgres_its_own_way() {
+fn every_package_manager_is_called_its_own_way() {
     for (manager, expected) in [
         ("dnf", "dnf install -y postgresql-server"),
         ("pacman", "pacman -S --noconfirm --needed postgresql"),
-        (
-            "zypper",
-            "zypper --non-interactive install postgresql-server",
-        ),
+        ("zypper", "zypper --non-interactive install postgresql-server"),
         ("apk", "apk add postgresql postgresql-client"),
         ("brew", "brew install postgresql@17"),
     ] {
@@ -182,11 +131,7 @@ fn every_package_manager_installs_postgres_its_own_way() {
         let run = machine.bootstrap("chaos");
         assert_eq!(run.code, Some(0), "{manager}: {}", run.said);
         assert_eq!(run.changes, [expected]);
-        assert!(
-            run.said.contains(&format!("running: {expected}\n")),
-            "{}",
-            run.said
-        );
+        assert!(run.said.contains(&format!("running: {expected}\n")), "{}", run.said);
     }
 }
 
@@ -214,18 +159,8 @@ fn what_is_too_old_is_not_replaced() {
     machine.stub("bin/node", "echo v18.19.0");
     let run = machine.bootstrap("bench");
     assert_eq!((run.code, run.changes.len()), (Some(1), 0));
-    assert!(
-        run.said
-            .starts_with("bootstrap: postgres (PostgreSQL) 14.12 in "),
-        "{}",
-        run.said
-    );
+    assert!(run.said.starts_with("bootstrap: postgres (PostgreSQL) 14.12 in "), "{}", run.said);
     let run = machine.bootstrap("run");
     assert_eq!((run.code, run.changes.len()), (Some(1), 0));
-    assert!(
-        run.said
-            .starts_with("bootstrap: Node.js v18.19.0 is too old, 20 or"),
-        "{}",
-        run.said
-    );
+    assert!(run.said.starts_with("bootstrap: Node.js v18.19.0 is too old, 20 or"), "{}", run.said);
 }

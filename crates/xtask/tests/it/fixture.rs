@@ -16,9 +16,8 @@ impl Fixture {
         let original = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures/workspace");
         copy(&original, folder.path());
         let fixture = Self { folder };
-        let rows = palyra_common::ErrorCode::ALL
-            .iter()
-            .map(|code| format!("## `{}`\n", code.as_str()));
+        let rows =
+            palyra_common::ErrorCode::ALL.iter().map(|code| format!("## `{}`\n", code.as_str()));
         fixture.write("docs/errors.md", &rows.collect::<String>());
         fixture
     }

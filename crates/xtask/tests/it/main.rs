@@ -1,9 +1,6 @@
 //! The real binary, run in a small workspace of its own.
 
-#![allow(
-    clippy::unwrap_used,
-    reason = "here a failure is the test's own verdict"
-)]
+#![allow(clippy::unwrap_used, reason = "here a failure is the test's own verdict")]
 
 mod bench;
 mod bootstrap;

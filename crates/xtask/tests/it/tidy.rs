@@ -17,11 +17,7 @@ const PLANTS: &[Plant] = &[
         rule: "layers",
         what: "palyra-common (layer 0) depends on palyra-storage (layer 1)",
         plant: |fixture| {
-            fixture.replace(
-                STORAGE,
-                "palyra-common = { path = \"../palyra-common\" }\n",
-                "",
-            );
+            fixture.replace(STORAGE, "palyra-common = { path = \"../palyra-common\" }\n", "");
             let upward = "[dependencies]\npalyra-storage = { path = \"../palyra-storage\" }";
             fixture.replace(COMMON, "[dependencies]", upward);
         },
@@ -30,9 +26,7 @@ const PLANTS: &[Plant] = &[
         rule: "layers",
         what: "palyra-extra has no layer",
         plant: |fixture| {
-            let manifest = fixture
-                .read(COMMON)
-                .replace("palyra-common", "palyra-extra");
+            let manifest = fixture.read(COMMON).replace("palyra-common", "palyra-extra");
             fixture.write("crates/palyra-extra/Cargo.toml", &manifest);
             fixture.write("crates/palyra-extra/src/lib.rs", "//! Extra.\n");
         },
@@ -41,15 +35,8 @@ const PLANTS: &[Plant] = &[
         rule: "confined dependencies",
         what: "palyra-common depends on rusqlite, a database crate that belongs in palyra-storage",
         plant: |fixture| {
-            fixture.replace(
-                COMMON,
-                "[dependencies]",
-                "[dev-dependencies]\nrusqlite = \"0.41\"",
-            );
-            fixture.append(
-                "docs/dependencies.md",
-                "| `rusqlite` | `palyra-common` | rows |\n",
-            );
+            fixture.replace(COMMON, "[dependencies]", "[dev-dependencies]\nrusqlite = \"0.41\"");
+            fixture.append("docs/dependencies.md", "| `rusqlite` | `palyra-common` | rows |\n");
         },
     },
     Plant {
@@ -59,10 +46,7 @@ const PLANTS: &[Plant] = &[
             let features = "[features]\nserve = [\"tonic/server\"]\n[dependencies]\n\
                             tonic = { version = \"0.14\", default-features = false }";
             fixture.replace(STORAGE, "[dependencies]", features);
-            fixture.append(
-                "docs/dependencies.md",
-                "| `tonic` | `palyra-storage` | calls |\n",
-            );
+            fixture.append("docs/dependencies.md", "| `tonic` | `palyra-storage` | calls |\n");
         },
     },
     Plant {
@@ -70,20 +54,14 @@ const PLANTS: &[Plant] = &[
         what: "lib.rs:4: SQL outside of a store module: \"DELETE FROM outbox\"",
         plant: |fixture| {
             let text = "#[path = \"x.rs\"] mod x;\n#[doc(alias = \"DELETE FROM outbox\")] mod y;\n";
-            fixture.write(
-                "crates/palyra-storage/src/lib.rs",
-                &format!("//! Rows.\n\n{text}"),
-            );
+            fixture.write("crates/palyra-storage/src/lib.rs", &format!("//! Rows.\n\n{text}"));
         },
     },
     Plant {
         rule: "length",
         what: "lane.rs:5: function long has 61 lines, 60 are allowed",
         plant: |fixture| {
-            fixture.append(
-                LANE,
-                &format!("fn long() {{\n{}}}\n", "    due(1, 2);\n".repeat(59)),
-            );
+            fixture.append(LANE, &format!("fn long() {{\n{}}}\n", "    due(1, 2);\n".repeat(59)));
         },
     },
     Plant {
@@ -107,11 +85,7 @@ const PLANTS: &[Plant] = &[
         rule: "layer 0 purity",
         what: "clippy.toml: does not disallow std::thread::sleep",
         plant: |fixture| {
-            fixture.replace(
-                "crates/palyra-common/clippy.toml",
-                "std::thread::sleep",
-                "drop",
-            );
+            fixture.replace("crates/palyra-common/clippy.toml", "std::thread::sleep", "drop");
         },
     },
     Plant {
@@ -164,19 +138,8 @@ fn every_planted_violation_turns_it_red_and_is_the_only_one() {
         let fixture = Fixture::new();
         (plant.plant)(&fixture);
         let run = fixture.xtask(&["tidy"], &[]);
-        assert_eq!(
-            run.code,
-            Some(1),
-            "{}: {}{}",
-            plant.what,
-            run.out,
-            run.errors
-        );
-        assert!(
-            run.out.starts_with(&format!("{}\n", plant.rule)),
-            "{}",
-            run.out
-        );
+        assert_eq!(run.code, Some(1), "{}: {}{}", plant.what, run.out, run.errors);
+        assert!(run.out.starts_with(&format!("{}\n", plant.rule)), "{}", run.out);
         assert!(run.out.contains(plant.what), "{}: {}", plant.what, run.out);
         assert!(run.out.ends_with(" files, 1 violation\n"), "{}", run.out);
     }
@@ -187,20 +150,12 @@ fn every_rule_is_planted() {
     let rules: BTreeSet<&str> = PLANTS.iter().map(|plant| plant.rule).collect();
     let run = Fixture::new().xtask(&["tidy"], &[]);
     let count = format!("tidy: {} rules, ", rules.len());
-    assert!(
-        run.out.starts_with(&count),
-        "planted {rules:?}, but {}",
-        run.out
-    );
+    assert!(run.out.starts_with(&count), "planted {rules:?}, but {}", run.out);
 }
 
 #[test]
 fn what_is_not_understood_is_refused() {
     let run = Fixture::new().xtask(&["tidy", "--fast"], &[]);
     assert_eq!(run.code, Some(1));
-    assert!(
-        run.errors.contains("unknown arguments: tidy --fast"),
-        "{}",
-        run.errors
-    );
+    assert!(run.errors.contains("unknown arguments: tidy --fast"), "{}", run.errors);
 }

@@ -36,7 +36,5 @@ pub(super) fn entries(text: &str) -> Vec<Entry> {
 }
 
 fn split(path: &str) -> Vec<String> {
-    path.split('.')
-        .map(|part| part.trim_matches('"').to_owned())
-        .collect()
+    path.split('.').map(|part| part.trim_matches('"').to_owned()).collect()
 }

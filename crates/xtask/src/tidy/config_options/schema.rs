@@ -141,10 +141,7 @@ fn sections_of(source: &SourceFile) -> impl Iterator<Item = (String, Section<'_>
     source.syntax.items.iter().filter_map(|item| match item {
         Item::Struct(item) if derives_deserialize(item) => {
             let name = item.ident.to_string();
-            let section = Section {
-                file: &source.path,
-                item,
-            };
+            let section = Section { file: &source.path, item };
             name.ends_with("Config").then_some((name, section))
         }
         _ => None,
@@ -152,21 +149,14 @@ fn sections_of(source: &SourceFile) -> impl Iterator<Item = (String, Section<'_>
 }
 
 fn derives_deserialize(item: &ItemStruct) -> bool {
-    item.attrs
-        .iter()
-        .filter(|attr| attr.path().is_ident("derive"))
-        .any(|attr| {
-            let mut found = false;
-            let parsed = attr.parse_nested_meta(|meta| {
-                found |= meta
-                    .path
-                    .segments
-                    .last()
-                    .is_some_and(|last| last.ident == "Deserialize");
-                Ok(())
-            });
-            parsed.is_ok() && found
-        })
+    item.attrs.iter().filter(|attr| attr.path().is_ident("derive")).any(|attr| {
+        let mut found = false;
+        let parsed = attr.parse_nested_meta(|meta| {
+            found |= meta.path.segments.last().is_some_and(|last| last.ident == "Deserialize");
+            Ok(())
+        });
+        parsed.is_ok() && found
+    })
 }
 
 struct Inner {
@@ -185,30 +175,16 @@ fn section_type(ty: &Type, sections: &Sections<'_>) -> Option<Inner> {
     let last = path.path.segments.last()?;
     let name = last.ident.to_string();
     if sections.contains_key(&name) {
-        return Some(Inner {
-            name,
-            shape: Shape::One,
-        });
+        return Some(Inner { name, shape: Shape::One });
     }
     let PathArguments::AngleBracketed(arguments) = &last.arguments else {
         return None;
     };
-    let inner = arguments
-        .args
-        .iter()
-        .rev()
-        .find_map(|argument| match argument {
-            GenericArgument::Type(ty) => section_type(ty, sections),
-            _ => None,
-        })?;
-    Some(if name.ends_with("Map") {
-        Inner {
-            shape: Shape::Map,
-            ..inner
-        }
-    } else {
-        inner
-    })
+    let inner = arguments.args.iter().rev().find_map(|argument| match argument {
+        GenericArgument::Type(ty) => section_type(ty, sections),
+        _ => None,
+    })?;
+    Some(if name.ends_with("Map") { Inner { shape: Shape::Map, ..inner } } else { inner })
 }
 
 #[derive(Default)]

@@ -39,9 +39,7 @@ blobs_at = \"blobs\"
 const CONFIG: &str = "crates/palyra-storage/src/config.rs";
 
 fn check_both(config: &str, example: &str, expected: &[&str]) {
-    let workspace = Workspace::empty()
-        .with_source(CONFIG, config)
-        .with_text(EXAMPLE, example);
+    let workspace = Workspace::empty().with_source(CONFIG, config).with_text(EXAMPLE, example);
     assert_eq!(lines(&check(&workspace)), expected);
 }
 
@@ -60,10 +58,8 @@ fn an_option_that_the_example_lacks_is_named() {
     check_both(
         STORAGE,
         &EXAMPLE_TEXT.replace("# max_age = 30", "# nothing to set"),
-        &[
-            "crates/palyra-storage/src/config.rs:16: option storage.retention.max_age is not in \
-           docs/palyra.example.toml",
-        ],
+        &["crates/palyra-storage/src/config.rs:16: option storage.retention.max_age is not in \
+           docs/palyra.example.toml"],
     );
     let without_example = Workspace::empty().with_source(CONFIG, STORAGE);
     assert_eq!(check(&without_example).len(), 3);

@@ -38,10 +38,8 @@ fn a_violation_says_where_the_dependency_belongs() {
     check_one(
         "palyra-gateway",
         foreign("wasmtime-wasi").kind(Kind::Dev),
-        &[
-            "crates/palyra-gateway/Cargo.toml: palyra-gateway depends on wasmtime-wasi, the WASM \
-           engine that belongs in palyra-plugins-runtime",
-        ],
+        &["crates/palyra-gateway/Cargo.toml: palyra-gateway depends on wasmtime-wasi, the WASM \
+           engine that belongs in palyra-plugins-runtime"],
     );
 }
 
@@ -56,17 +54,9 @@ fn names_that_only_look_alike_are_free() {
 fn a_grpc_client_is_told_from_a_server_by_its_features() {
     let server = "crates/palyra-client/Cargo.toml: palyra-client depends on tonic, a gRPC server \
                   that belongs in palyra-daemon, palyra-browserd, palyra-testkit";
-    check_one(
-        "palyra-client",
-        foreign("tonic").only(&["channel", "codegen"]),
-        &[],
-    );
+    check_one("palyra-client", foreign("tonic").only(&["channel", "codegen"]), &[]);
     check_one("palyra-client", foreign("tonic"), &[server]);
-    check_one(
-        "palyra-client",
-        foreign("tonic").only(&["transport"]),
-        &[server],
-    );
+    check_one("palyra-client", foreign("tonic").only(&["transport"]), &[server]);
     check_one("palyra-daemon", foreign("tonic"), &[]);
     check_one(
         "palyra-gateway",
@@ -80,11 +70,7 @@ fn a_grpc_client_is_told_from_a_server_by_its_features() {
 
 #[test]
 fn hyper_is_a_server_only_with_its_server_features() {
-    check_one(
-        "palyra-net",
-        foreign("hyper").only(&["client", "http1"]),
-        &[],
-    );
+    check_one("palyra-net", foreign("hyper").only(&["client", "http1"]), &[]);
     check_one("palyra-net", foreign("hyper-util"), &[]);
     check_one(
         "palyra-net",

@@ -7,11 +7,7 @@ fn check_docs(docs: &str, expected: &[&str]) {
         .with_package("palyra-common", &[foreign("serde")])
         .with_package(
             "palyra-storage",
-            &[
-                own("palyra-common"),
-                foreign("serde"),
-                foreign("insta").kind(Kind::Dev),
-            ],
+            &[own("palyra-common"), foreign("serde"), foreign("insta").kind(Kind::Dev)],
         )
         .with_text(DOCS, docs);
     assert_eq!(lines(&check(&workspace)), expected);
@@ -22,18 +18,12 @@ const INSTA: &str = "| `insta` | `palyra-storage` | snapshots |\n";
 
 #[test]
 fn a_row_per_dependency_is_enough() {
-    check_docs(
-        &format!("| crate | where | why |\n|---|---|---|\n{SERDE}{INSTA}"),
-        &[],
-    );
+    check_docs(&format!("| crate | where | why |\n|---|---|---|\n{SERDE}{INSTA}"), &[]);
 }
 
 #[test]
 fn a_dependency_without_a_row_is_named() {
-    check_docs(
-        SERDE,
-        &["docs/dependencies.md: insta (used by palyra-storage) has no row"],
-    );
+    check_docs(SERDE, &["docs/dependencies.md: insta (used by palyra-storage) has no row"]);
 }
 
 #[test]

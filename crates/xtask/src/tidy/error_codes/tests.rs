@@ -35,8 +35,5 @@ fn an_entry_without_a_code_is_named() {
 #[test]
 fn missing_docs_explain_nothing() {
     let workspace = Workspace::empty().with_error_codes(&["storage/busy"]);
-    assert_eq!(
-        lines(&check(&workspace)),
-        ["docs/errors.md: does not explain storage/busy"]
-    );
+    assert_eq!(lines(&check(&workspace)), ["docs/errors.md: does not explain storage/busy"]);
 }

@@ -5,9 +5,8 @@ const MANIFEST: &str = "crates/palyra-common/Cargo.toml";
 const LINTS: &str = "[lints]\nworkspace = true\n";
 
 fn check_dependency(dependency: Dependency, expected: &[&str]) {
-    let workspace = Workspace::empty()
-        .with_package("palyra-common", &[dependency])
-        .with_text(MANIFEST, LINTS);
+    let workspace =
+        Workspace::empty().with_package("palyra-common", &[dependency]).with_text(MANIFEST, LINTS);
     assert_eq!(lines(&check(&workspace)), expected);
 }
 
@@ -16,25 +15,16 @@ fn dependencies_are_released_versions_or_our_own() {
     check_dependency(foreign("serde"), &[]);
     check_dependency(own("palyra-policy"), &[]);
     check_dependency(
-        Dependency {
-            origin: Origin::Git,
-            ..foreign("serde")
-        },
+        Dependency { origin: Origin::Git, ..foreign("serde") },
         &["crates/palyra-common/Cargo.toml: serde comes from git"],
     );
     check_dependency(
-        Dependency {
-            origin: Origin::Elsewhere,
-            ..foreign("serde")
-        },
+        Dependency { origin: Origin::Elsewhere, ..foreign("serde") },
         &["crates/palyra-common/Cargo.toml: serde is a folder outside of the workspace"],
     );
     for requirement in ["*", "1.*"] {
         check_dependency(
-            Dependency {
-                requirement: requirement.to_owned(),
-                ..foreign("serde")
-            },
+            Dependency { requirement: requirement.to_owned(), ..foreign("serde") },
             &["crates/palyra-common/Cargo.toml: serde has no version"],
         );
     }
@@ -43,9 +33,8 @@ fn dependencies_are_released_versions_or_our_own() {
 #[test]
 fn every_crate_takes_the_lints_of_the_workspace() {
     for manifest in ["", "[lints]\nworkspace = false\n", "[lints.rust]\n"] {
-        let workspace = Workspace::empty()
-            .with_package("palyra-common", &[])
-            .with_text(MANIFEST, manifest);
+        let workspace =
+            Workspace::empty().with_package("palyra-common", &[]).with_text(MANIFEST, manifest);
         assert_eq!(
             lines(&check(&workspace)),
             ["crates/palyra-common/Cargo.toml: does not take the lints of the workspace"],
@@ -55,15 +44,11 @@ fn every_crate_takes_the_lints_of_the_workspace() {
 
 #[test]
 fn no_crate_is_published() {
-    let mut workspace = Workspace::empty()
-        .with_package("palyra-common", &[])
-        .with_text(MANIFEST, LINTS);
+    let mut workspace =
+        Workspace::empty().with_package("palyra-common", &[]).with_text(MANIFEST, LINTS);
     assert_eq!(lines(&check(&workspace)), [""; 0]);
     workspace.packages[0].publishable = true;
-    assert_eq!(
-        lines(&check(&workspace)),
-        ["crates/palyra-common/Cargo.toml: could be published"],
-    );
+    assert_eq!(lines(&check(&workspace)), ["crates/palyra-common/Cargo.toml: could be published"],);
 }
 
 fn check_source(path: &str, text: &str, expected: &[&str]) {

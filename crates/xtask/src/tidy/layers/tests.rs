@@ -10,11 +10,7 @@ fn check_one(name: &str, dependency: Dependency, expected: &[&str]) {
 fn a_crate_may_use_the_layers_below() {
     check_one("palyra-storage", own("palyra-common"), &[]);
     check_one("palyra-daemon", own("palyra-gateway"), &[]);
-    check_one(
-        "palyra-gateway",
-        own("palyra-common").kind(Kind::Build),
-        &[],
-    );
+    check_one("palyra-gateway", own("palyra-common").kind(Kind::Build), &[]);
     check_one("xtask", own("palyra-daemon"), &[]);
 }
 
@@ -23,18 +19,14 @@ fn a_crate_may_not_use_the_layers_above() {
     check_one(
         "palyra-storage",
         own("palyra-gateway"),
-        &[
-            "crates/palyra-storage/Cargo.toml: palyra-storage (layer 1) depends on palyra-gateway \
-           (layer 4)",
-        ],
+        &["crates/palyra-storage/Cargo.toml: palyra-storage (layer 1) depends on palyra-gateway \
+           (layer 4)"],
     );
     check_one(
         "palyra-common",
         own("palyra-storage").kind(Kind::Build),
-        &[
-            "crates/palyra-common/Cargo.toml: palyra-common (layer 0) depends on palyra-storage \
-           (layer 1)",
-        ],
+        &["crates/palyra-common/Cargo.toml: palyra-common (layer 0) depends on palyra-storage \
+           (layer 1)"],
     );
 }
 
@@ -45,18 +37,14 @@ fn the_same_layer_needs_a_word_in_the_table() {
     check_one(
         "palyra-common",
         own("palyra-policy"),
-        &[
-            "crates/palyra-common/Cargo.toml: palyra-common (layer 0) depends on palyra-policy \
-           (layer 0)",
-        ],
+        &["crates/palyra-common/Cargo.toml: palyra-common (layer 0) depends on palyra-policy \
+           (layer 0)"],
     );
     check_one(
         "palyra-vault",
         own("palyra-identity"),
-        &[
-            "crates/palyra-vault/Cargo.toml: palyra-vault (layer 2) depends on palyra-identity \
-           (layer 2)",
-        ],
+        &["crates/palyra-vault/Cargo.toml: palyra-vault (layer 2) depends on palyra-identity \
+           (layer 2)"],
     );
 }
 
@@ -68,10 +56,8 @@ fn tests_may_use_the_testkit_the_layers_below_and_the_crate_itself() {
     check_one(
         "palyra-storage",
         own("palyra-gateway").kind(Kind::Dev),
-        &[
-            "crates/palyra-storage/Cargo.toml: palyra-storage (layer 1) depends on palyra-gateway \
-           (layer 4)",
-        ],
+        &["crates/palyra-storage/Cargo.toml: palyra-storage (layer 1) depends on palyra-gateway \
+           (layer 4)"],
     );
 }
 
@@ -85,18 +71,14 @@ fn nothing_uses_the_tools_and_the_guest_sdk_uses_nothing() {
     check_one(
         "palyra-plugins-sdk",
         own("palyra-common"),
-        &[
-            "crates/palyra-plugins-sdk/Cargo.toml: palyra-plugins-sdk (for guests) depends on \
-           palyra-common (layer 0)",
-        ],
+        &["crates/palyra-plugins-sdk/Cargo.toml: palyra-plugins-sdk (for guests) depends on \
+           palyra-common (layer 0)"],
     );
     check_one(
         "palyra-plugins-runtime",
         own("palyra-plugins-sdk"),
-        &[
-            "crates/palyra-plugins-runtime/Cargo.toml: palyra-plugins-runtime (layer 2) depends on \
-           palyra-plugins-sdk (for guests)",
-        ],
+        &["crates/palyra-plugins-runtime/Cargo.toml: palyra-plugins-runtime (layer 2) depends on \
+           palyra-plugins-sdk (for guests)"],
     );
 }
 
@@ -108,16 +90,11 @@ fn the_client_does_not_reach_storage_through_others() {
             .with_package("palyra-identity", between)
             .with_package("palyra-storage", &[])
     };
-    assert_eq!(
-        lines(&check(&through(&[own("palyra-storage").kind(Kind::Dev)]))),
-        [""; 0]
-    );
+    assert_eq!(lines(&check(&through(&[own("palyra-storage").kind(Kind::Dev)]))), [""; 0]);
     assert_eq!(
         lines(&check(&through(&[own("palyra-storage")]))),
-        [
-            "crates/palyra-client/Cargo.toml: palyra-client reaches palyra-storage, which it must \
-          never see"
-        ],
+        ["crates/palyra-client/Cargo.toml: palyra-client reaches palyra-storage, which it must \
+          never see"],
     );
 }
 
@@ -133,20 +110,10 @@ fn a_crate_without_a_layer_is_named() {
 #[test]
 fn the_table_is_consistent() {
     for row in TABLE {
-        assert_eq!(
-            TABLE.iter().filter(|other| other.name == row.name).count(),
-            1,
-            "{}",
-            row.name
-        );
+        assert_eq!(TABLE.iter().filter(|other| other.name == row.name).count(), 1, "{}", row.name);
         for used in row.uses {
             let place = super::row(used).map(|of| of.place);
-            assert_eq!(
-                place,
-                Some(row.place),
-                "{} uses {used}, which is another layer",
-                row.name
-            );
+            assert_eq!(place, Some(row.place), "{} uses {used}, which is another layer", row.name);
         }
     }
 }

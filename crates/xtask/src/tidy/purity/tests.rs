@@ -35,10 +35,7 @@ fn values_are_welcome() {
 fn clock_randomness_io_and_async_are_named() {
     for (text, named) in [
         ("fn f() { SystemTime::now() }", "SystemTime::now"),
-        (
-            "fn f() { std::time::Instant::now() }",
-            "std::time::Instant::now",
-        ),
+        ("fn f() { std::time::Instant::now() }", "std::time::Instant::now"),
         ("fn f() { jiff::Timestamp::now() }", "jiff::Timestamp::now"),
         ("fn f() { write!(x, \"{}\", Zoned::now()) }", "Zoned::now"),
         ("use std::fs;", "std::fs"),
@@ -60,13 +57,8 @@ fn clock_randomness_io_and_async_are_named() {
 #[test]
 fn only_the_shipped_sources_of_layer_0_are_bound() {
     let clock = "fn f() { SystemTime::now() }";
-    for path in [
-        "crates/palyra-common/tests/it/main.rs",
-        "crates/palyra-storage/src/clock.rs",
-    ] {
-        let workspace = common(&[])
-            .with_package("palyra-storage", &[])
-            .with_source(path, clock);
+    for path in ["crates/palyra-common/tests/it/main.rs", "crates/palyra-storage/src/clock.rs"] {
+        let workspace = common(&[]).with_package("palyra-storage", &[]).with_source(path, clock);
         assert_eq!(lines(&check(&workspace)), [""; 0], "{path}");
     }
 }
@@ -74,18 +66,13 @@ fn only_the_shipped_sources_of_layer_0_are_bound() {
 #[test]
 fn impure_packages_are_refused() {
     assert_eq!(
-        lines(&check(&common(&[
-            foreign("ulid"),
-            foreign("tokio").kind(Kind::Dev)
-        ]))),
+        lines(&check(&common(&[foreign("ulid"), foreign("tokio").kind(Kind::Dev)]))),
         [""; 0]
     );
     assert_eq!(
         lines(&check(&common(&[foreign("tokio-util")]))),
-        [
-            "crates/palyra-common/Cargo.toml: palyra-common depends on tokio-util, which brings a \
-          clock, randomness, IO or async"
-        ],
+        ["crates/palyra-common/Cargo.toml: palyra-common depends on tokio-util, which brings a \
+          clock, randomness, IO or async"],
     );
 }
 
@@ -101,9 +88,7 @@ fn clippy_disallows_the_clock() {
     };
     assert_eq!(missing(None).len(), DISALLOWED.len());
     assert_eq!(
-        missing(Some(
-            &CLIPPY.replace("std::thread::sleep", "std::thread::yield_now")
-        )),
+        missing(Some(&CLIPPY.replace("std::thread::sleep", "std::thread::yield_now"))),
         ["crates/palyra-common/clippy.toml: does not disallow std::thread::sleep"],
     );
     assert_eq!(

@@ -11,20 +11,8 @@ fn violations_are_grouped_by_rule_and_share_advice() {
     let violations = [
         Violation::new("length", "b.rs", "has 501 lines", "split it"),
         Violation::new("length", "c.rs", "has 502 lines", "split it"),
-        Violation::new(
-            "layers",
-            "a/Cargo.toml",
-            "depends upwards",
-            "turn it around",
-        )
-        .at(3),
-        Violation::new(
-            "length",
-            "d.rs",
-            "function f has 61 lines",
-            "name its steps",
-        )
-        .at(9),
+        Violation::new("layers", "a/Cargo.toml", "depends upwards", "turn it around").at(3),
+        Violation::new("length", "d.rs", "function f has 61 lines", "name its steps").at(9),
     ];
     let report = render(["layers", "length", "sql text"].into_iter(), &violations, 7);
     insta::assert_snapshot!(report, @r"

@@ -11,10 +11,7 @@ fn the_path_and_the_header_tell_the_class() {
     assert_eq!(class_of("crates/a/src/lane/tests.rs", ""), Class::Test);
     assert_eq!(class_of("crates/a/tests/it/lane.rs", ""), Class::Test);
     assert_eq!(class_of("crates/a/benches/lane.rs", ""), Class::Bench);
-    assert_eq!(
-        class_of("crates/a/src/wire.rs", "// @generated from wire.proto"),
-        Class::Generated
-    );
+    assert_eq!(class_of("crates/a/src/wire.rs", "// @generated from wire.proto"), Class::Generated);
 }
 
 #[test]
@@ -80,8 +77,6 @@ fn files_behind_a_test_module_are_tests() {
 
 #[test]
 fn what_is_not_rust_is_named() {
-    let error = SourceFile::parse("crates/a/src/lib.rs", "fn (")
-        .err()
-        .unwrap();
+    let error = SourceFile::parse("crates/a/src/lib.rs", "fn (").err().unwrap();
     assert_eq!(error.to_string(), "crates/a/src/lib.rs is not valid Rust");
 }

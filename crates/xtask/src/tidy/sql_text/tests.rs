@@ -146,10 +146,8 @@ fn engines_may_hold_session_statements_and_nothing_more() {
     check_at(
         "crates/palyra-storage/src/lease.rs",
         r#"fn begin() { run("BEGIN IMMEDIATE") }"#,
-        &[
-            "crates/palyra-storage/src/lease.rs:1: SQL outside of a store module: \"BEGIN \
-           IMMEDIATE\"",
-        ],
+        &["crates/palyra-storage/src/lease.rs:1: SQL outside of a store module: \"BEGIN \
+           IMMEDIATE\""],
     );
 }
 
@@ -171,9 +169,7 @@ mod inline {
     check_at(
         "crates/palyra-gateway/src/router.rs",
         text,
-        &[
-            "crates/palyra-gateway/src/router.rs:6: SQL outside of a store module: \"DELETE FROM \
-           {outbox} WHERE a_very_long_column_name…\"",
-        ],
+        &["crates/palyra-gateway/src/router.rs:6: SQL outside of a store module: \"DELETE FROM \
+           {outbox} WHERE a_very_long_column_name…\""],
     );
 }

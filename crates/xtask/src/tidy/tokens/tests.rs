@@ -9,10 +9,8 @@ fn strings_are_found_in_macros_and_not_in_docs() {
     let found = strings(&parse(
         "//! inner\n/// outer\n#[doc = \"spelled\"]\nfn f() {\n m!(a, [\"one\"], r#\"two\"#);\n b\"three\"; c\"four\" }",
     ));
-    let values: Vec<(usize, &str)> = found
-        .iter()
-        .map(|found| (found.line, found.value.as_str()))
-        .collect();
+    let values: Vec<(usize, &str)> =
+        found.iter().map(|found| (found.line, found.value.as_str())).collect();
     assert_eq!(values, [(5, "one"), (5, "two"), (6, "three"), (6, "four")]);
 }
 
@@ -30,9 +28,8 @@ fn functions_are_measured_from_fn_to_brace() {
 
 #[test]
 fn paths_are_joined_through_use_groups() {
-    let found = paths(&parse(
-        "use ::std::{fs, time::{self, Instant as Clock}};\na.b::<c::D>().await",
-    ));
+    let found =
+        paths(&parse("use ::std::{fs, time::{self, Instant as Clock}};\na.b::<c::D>().await"));
     let values: Vec<String> = found.iter().map(|found| found.value.join("::")).collect();
     assert_eq!(
         values,
@@ -54,9 +51,7 @@ fn paths_are_joined_through_use_groups() {
 #[test]
 fn modules_are_found_on_every_level() {
     let found = modules(&parse("mod a;\nmod b { pub mod c {} }"));
-    let values: Vec<(usize, &str)> = found
-        .iter()
-        .map(|found| (found.line, found.value.as_str()))
-        .collect();
+    let values: Vec<(usize, &str)> =
+        found.iter().map(|found| (found.line, found.value.as_str())).collect();
     assert_eq!(values, [(1, "a"), (2, "b"), (2, "c")]);
 }

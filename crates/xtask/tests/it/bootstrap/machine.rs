@@ -6,9 +6,8 @@ use std::process::Command;
 use tempfile::TempDir;
 
 /// Ordinary programs that the script and the stubs rely on.
-const BASICS: &[&str] = &[
-    "cat", "cp", "cut", "dirname", "env", "ls", "mkdir", "rm", "sed", "sh", "tr",
-];
+const BASICS: &[&str] =
+    &["cat", "cp", "cut", "dirname", "env", "ls", "mkdir", "rm", "sed", "sh", "tr"];
 
 /// Programs whose calls change the machine.
 const CHANGING: &[&str] = &[
@@ -39,9 +38,7 @@ pub(crate) struct Outcome {
 impl Machine {
     /// Everything is there, and the user is root.
     pub(crate) fn complete() -> Self {
-        let machine = Self {
-            folder: tempfile::tempdir().unwrap(),
-        };
+        let machine = Self { folder: tempfile::tempdir().unwrap() };
         for folder in ["bin", "system", "shelf"] {
             fs::create_dir(machine.path(folder)).unwrap();
         }
@@ -52,10 +49,7 @@ impl Machine {
         }
         machine.stub("bin/id", "echo 0");
         machine.stub("bin/rustc", "echo 'rustc 99.0.0 (0000000 2099-01-01)'");
-        machine.stub(
-            "bin/cargo",
-            "[ \"$1\" = install ] || exec \"$MACHINE/bin/cargo-$1\"",
-        );
+        machine.stub("bin/cargo", "[ \"$1\" = install ] || exec \"$MACHINE/bin/cargo-$1\"");
         for part in ["cargo-fmt", "cargo-clippy", "cargo-nextest", "cc", "make"] {
             machine.stub(&format!("bin/{part}"), "");
         }
@@ -73,11 +67,7 @@ impl Machine {
         let path = self.path(path);
         let name = path.file_name().unwrap().to_str().unwrap();
         fs::create_dir_all(path.parent().unwrap()).unwrap();
-        fs::write(
-            &path,
-            format!("#!/bin/sh\necho \"{name} $*\" >> \"$LOG\"\n{body}\n"),
-        )
-        .unwrap();
+        fs::write(&path, format!("#!/bin/sh\necho \"{name} $*\" >> \"$LOG\"\n{body}\n")).unwrap();
         fs::set_permissions(&path, fs::Permissions::from_mode(0o755)).unwrap();
     }
 
@@ -128,9 +118,8 @@ impl Machine {
             .output()
             .unwrap();
         let calls = fs::read_to_string(log).unwrap();
-        let changes = calls
-            .lines()
-            .filter(|call| CHANGING.iter().any(|name| call.starts_with(name)));
+        let changes =
+            calls.lines().filter(|call| CHANGING.iter().any(|name| call.starts_with(name)));
         Outcome {
             code: output.status.code(),
             said: String::from_utf8(output.stderr).unwrap(),
