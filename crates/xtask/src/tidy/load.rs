@@ -10,7 +10,7 @@ use cargo_metadata::{DependencyKind, Metadata};
 use super::model::{Dependency, Kind, Origin, Package, Workspace};
 use super::source::{self, SourceFile};
 
-/// Folders that hold nothing of ours to check.
+/// Folders beside `src` that hold nothing of ours to check.
 const SKIPPED_FOLDERS: &[&str] = &["target", "node_modules", "dist", "fixtures"];
 
 pub(crate) fn workspace(metadata: &Metadata) -> Result<Workspace> {
@@ -123,14 +123,20 @@ fn visit_files(
         .with_context(|| format!("cannot list {}", folder.display()))?;
     paths.sort();
     for path in paths {
-        let name = path.file_name().unwrap_or_default().to_string_lossy();
+        let inside = relative(root, &path)?;
         if path.is_file() {
-            visit(relative(root, &path)?, &path)?;
-        } else if !name.starts_with('.') && !SKIPPED_FOLDERS.contains(&name.as_ref()) {
+            visit(inside, &path)?;
+        } else if !is_skipped(&inside) {
             visit_files(root, &path, visit)?;
         }
     }
     Ok(())
+}
+
+fn is_skipped(folder: &str) -> bool {
+    let (parents, name) = folder.rsplit_once('/').unwrap_or(("", folder));
+    let in_sources = parents.split('/').any(|parent| parent == "src");
+    name.starts_with('.') || (SKIPPED_FOLDERS.contains(&name) && !in_sources)
 }
 
 fn relative(root: &Path, path: &Path) -> Result<String> {

@@ -123,6 +123,11 @@ const PLANTS: &[Plant] = &[
         what: "a file or folder named utils says nothing",
         plant: |fixture| fixture.write("crates/palyra-common/src/utils.rs", ""),
     },
+    Plant {
+        rule: "hygiene",
+        what: "crates/palyra-common/src/target/misc.rs: a file or folder named misc says nothing",
+        plant: |fixture| fixture.write("crates/palyra-common/src/target/misc.rs", ""),
+    },
 ];
 
 #[test]
@@ -130,6 +135,16 @@ fn a_clean_workspace_is_green() {
     let run = Fixture::new().xtask(&["tidy"], &[]);
     assert_eq!(run.code, Some(0), "{}{}", run.out, run.errors);
     assert!(run.out.ends_with("files, no violations\n"), "{}", run.out);
+}
+
+#[test]
+fn what_is_built_or_not_ours_is_left_alone() {
+    let fixture = Fixture::new();
+    for folder in ["target", "tests/fixtures", ".cache"] {
+        fixture.write(&format!("crates/palyra-common/{folder}/misc.rs"), "not even Rust {");
+    }
+    let run = fixture.xtask(&["tidy"], &[]);
+    assert_eq!(run.code, Some(0), "{}{}", run.out, run.errors);
 }
 
 #[test]
