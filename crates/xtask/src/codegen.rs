@@ -20,14 +20,8 @@ struct Generated {
 
 /// Everything that is generated. A new file is one more row.
 const FILES: &[Generated] = &[
-    Generated {
-        path: "docs/errors.md",
-        render: errors::render,
-    },
-    Generated {
-        path: "schemas/json/runtime-contracts.json",
-        render: runtime_contracts::render,
-    },
+    Generated { path: "docs/errors.md", render: errors::render },
+    Generated { path: "schemas/json/runtime-contracts.json", render: runtime_contracts::render },
 ];
 
 /// Writes every generated file; with `check`, writes nothing, names each file that differs from
@@ -35,11 +29,7 @@ const FILES: &[Generated] = &[
 pub(crate) fn run(check: bool) -> Result<()> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
     let mut out = io::stdout().lock();
-    if check {
-        verify(&root, FILES, &mut out)
-    } else {
-        generate(&root, FILES, &mut out)
-    }
+    if check { verify(&root, FILES, &mut out) } else { generate(&root, FILES, &mut out) }
 }
 
 fn verify(root: &Path, files: &[Generated], out: &mut impl Write) -> Result<()> {

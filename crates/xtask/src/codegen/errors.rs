@@ -22,19 +22,11 @@ pub(super) fn render() -> Result<String> {
         let domain = code.as_str().split('/').next().unwrap_or_default();
         if domain != section {
             section = domain;
-            write!(
-                page,
-                "\n## {domain}\n\n| code | what it means | what to do | retry |\n"
-            )?;
+            write!(page, "\n## {domain}\n\n| code | what it means | what to do | retry |\n")?;
             page.push_str("|---|---|---|---|\n");
         }
         let retry = if code.retryable() { "yes" } else { "no" };
-        writeln!(
-            page,
-            "| `{code}` | {} | {} | {retry} |",
-            code.meaning(),
-            code.hint()
-        )?;
+        writeln!(page, "| `{code}` | {} | {} | {retry} |", code.meaning(), code.hint())?;
     }
     Ok(page)
 }

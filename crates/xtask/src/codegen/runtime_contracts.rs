@@ -26,9 +26,7 @@ struct ContractRow {
 }
 
 pub(super) fn render() -> Result<String> {
-    let file = File {
-        contracts: registry().map(contract).collect(),
-    };
+    let file = File { contracts: registry().map(contract).collect() };
     Ok(serde_json::to_string_pretty(&file)? + "\n")
 }
 
@@ -42,9 +40,5 @@ fn contract(contract: &ContractDescriptor) -> Contract {
 }
 
 fn row(value: &ContractValue) -> ContractRow {
-    ContractRow {
-        value: value.wire,
-        doc: value.doc,
-        aliases: value.aliases,
-    }
+    ContractRow { value: value.wire, doc: value.doc, aliases: value.aliases }
 }

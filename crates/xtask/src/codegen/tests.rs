@@ -4,14 +4,8 @@ use std::path::Path;
 use super::{FILES, Generated, generate, verify};
 
 const SAMPLES: &[Generated] = &[
-    Generated {
-        path: "docs/one.md",
-        render: || Ok("one\n".to_owned()),
-    },
-    Generated {
-        path: "schemas/json/two.json",
-        render: || Ok("{}\n".to_owned()),
-    },
+    Generated { path: "docs/one.md", render: || Ok("one\n".to_owned()) },
+    Generated { path: "schemas/json/two.json", render: || Ok("{}\n".to_owned()) },
 ];
 
 /// What `--check` prints, and whether it passed.
@@ -30,10 +24,7 @@ fn generated() -> tempfile::TempDir {
 #[test]
 fn freshly_generated_files_pass() {
     let root = generated();
-    assert_eq!(
-        fs::read_to_string(root.path().join("docs/one.md")).unwrap(),
-        "one\n"
-    );
+    assert_eq!(fs::read_to_string(root.path().join("docs/one.md")).unwrap(), "one\n");
     assert_eq!(check(root.path()), (String::new(), true));
 }
 
@@ -75,10 +66,6 @@ fn real_files_render_the_same_twice_and_end_in_one_newline() {
     for file in FILES {
         let rendered = (file.render)().unwrap();
         assert_eq!(rendered, (file.render)().unwrap(), "{}", file.path);
-        assert!(
-            rendered.ends_with('\n') && !rendered.ends_with("\n\n"),
-            "{}",
-            file.path
-        );
+        assert!(rendered.ends_with('\n') && !rendered.ends_with("\n\n"), "{}", file.path);
     }
 }
