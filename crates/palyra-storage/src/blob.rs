@@ -102,51 +102,32 @@ impl BlobStore {
                 return Ok(id);
             }
         }
-        Err(BlobError::unavailable(
-            "the blob was collected again and again".into(),
-        ))
+        Err(BlobError::unavailable("the blob was collected again and again".into()))
     }
 
     async fn put_once(&self, id: &BlobId, size: i64, content: &Bytes) -> Result<bool, BlobError> {
         let generation = crate::clock::new_id::<EventId>().to_string();
         let now = self.clock.now();
-        let blob = Located {
-            sha256: id.0.clone(),
-            generation,
-        };
+        let blob = Located { sha256: id.0.clone(), generation };
         let wanted = blob.clone();
-        let begun = self
-            .db
-            .write(move |tx| rows::begin_put(tx, &wanted, size, now))
-            .await?;
+        let begun = self.db.write(move |tx| rows::begin_put(tx, &wanted, size, now)).await?;
         crate::crash_point!("blob.after_begin");
-        let blob = Located {
-            generation: begun.generation,
-            ..blob
-        };
+        let blob = Located { generation: begun.generation, ..blob };
         let path = object_path(&blob);
         // A row can outlive its object when somebody cleans up the folder by hand: put mends it.
         if begun.already_there && self.objects.head(&path).await.is_ok() {
             return Ok(true);
         }
-        self.objects
-            .put(&path, PutPayload::from(content.clone()))
-            .await?;
+        self.objects.put(&path, PutPayload::from(content.clone())).await?;
         crate::crash_point!("blob.after_upload");
         let now = self.clock.now();
-        Ok(self
-            .db
-            .write(move |tx| rows::finish_put(tx, &blob, now))
-            .await?)
+        Ok(self.db.write(move |tx| rows::finish_put(tx, &blob, now)).await?)
     }
 
     /// The whole content, checked against its name.
     pub async fn get(&self, id: &BlobId) -> Result<Bytes, BlobError> {
         let (path, _) = self.locate(id).await?;
-        let content = self
-            .fetched(id, self.objects.get(&path).await)?
-            .bytes()
-            .await?;
+        let content = self.fetched(id, self.objects.get(&path).await)?.bytes().await?;
         if BlobId::of(&content) == *id {
             Ok(content)
         } else {
@@ -167,10 +148,7 @@ impl BlobStore {
     /// The size of a blob, if it is there.
     pub async fn size(&self, id: &BlobId) -> Result<Option<u64>, BlobError> {
         let id = id.clone();
-        let found = self
-            .db
-            .read(move |tx| rows::find_live(tx, id.as_str()))
-            .await?;
+        let found = self.db.read(move |tx| rows::find_live(tx, id.as_str())).await?;
         Ok(found.map(|(_, size)| size))
     }
 
@@ -224,9 +202,7 @@ impl BlobStore {
 
 impl std::fmt::Debug for BlobStore {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("BlobStore")
-            .field("objects", &self.objects)
-            .finish_non_exhaustive()
+        f.debug_struct("BlobStore").field("objects", &self.objects).finish_non_exhaustive()
     }
 }
 

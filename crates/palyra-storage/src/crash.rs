@@ -22,10 +22,7 @@ macro_rules! crash_point {
 /// The body of [`crash_point!`](crate::crash_point).
 #[cfg(feature = "crash-points")]
 #[doc(hidden)]
-#[allow(
-    clippy::print_stderr,
-    reason = "the test that armed the point reads this line"
-)]
+#[allow(clippy::print_stderr, reason = "the test that armed the point reads this line")]
 pub fn crash_point_reached(name: &str) {
     use std::sync::OnceLock;
     use std::sync::atomic::{AtomicU64, Ordering};

@@ -68,9 +68,7 @@ impl Database {
     {
         let (unit, answer) = unit(work);
         self.submit(Queue::Writes, unit).await?;
-        let result = answer
-            .await
-            .unwrap_or_else(|_| Err(StorageError::ShuttingDown.into()));
+        let result = answer.await.unwrap_or_else(|_| Err(StorageError::ShuttingDown.into()));
         crash_point!("write.after_answer");
         result
     }
@@ -109,21 +107,10 @@ impl Database {
     /// Finishes what was submitted, refuses what comes after, and returns when every thread has
     /// ended and the data directory is free again.
     pub async fn close(&self) {
-        drop(
-            self.0
-                .queues
-                .write()
-                .unwrap_or_else(PoisonError::into_inner)
-                .take(),
-        );
+        drop(self.0.queues.write().unwrap_or_else(PoisonError::into_inner).take());
         self.0.closed.send_replace(true);
-        let threads = std::mem::take(
-            &mut *self
-                .0
-                .threads
-                .lock()
-                .unwrap_or_else(PoisonError::into_inner),
-        );
+        let threads =
+            std::mem::take(&mut *self.0.threads.lock().unwrap_or_else(PoisonError::into_inner));
         let joined = tokio::task::spawn_blocking(move || {
             for thread in threads {
                 // A thread that panicked has nothing left to finish.
@@ -149,10 +136,7 @@ impl Database {
                 }
             }
         };
-        sender
-            .send(unit)
-            .await
-            .map_err(|_| StorageError::ShuttingDown)
+        sender.send(unit).await.map_err(|_| StorageError::ShuttingDown)
     }
 }
 

@@ -59,10 +59,7 @@ pub async fn page_after(db: &Database, cursor: i64, limit: u32) -> Result<Page, 
             Some(first) => first - 1,
             None => rows::last(tx)?,
         };
-        Ok(Page {
-            events: rows::after(tx, cursor, limit)?,
-            pruned_through,
-        })
+        Ok(Page { events: rows::after(tx, cursor, limit)?, pruned_through })
     })
     .await
 }

@@ -91,9 +91,7 @@ impl JournalStore {
 
     /// Seals the open segment. Says whether there was anything in it.
     pub async fn seal(&self, now: Timestamp) -> Result<bool, StorageError> {
-        self.db
-            .write(move |tx| seal_open_segment(tx, now, Duration::from_millis(0)))
-            .await
+        self.db.write(move |tx| seal_open_segment(tx, now, Duration::from_millis(0))).await
     }
 
     /// Checks the whole chain, page by page, while others go on recording.

@@ -63,10 +63,7 @@ impl Lease {
         if rows::fence(tx, self.name.as_str(), self.token)? {
             Ok(())
         } else {
-            Err(StorageError::StaleLease {
-                name: self.name.to_string(),
-                token: self.token,
-            })
+            Err(StorageError::StaleLease { name: self.name.to_string(), token: self.token })
         }
     }
 }
@@ -84,21 +81,14 @@ impl Leases {
     /// The leases of this process.
     pub fn new(db: Database, clock: Arc<dyn Clock>, ttl: Duration) -> Self {
         let owner = db.incarnation();
-        Self {
-            db,
-            clock,
-            owner,
-            ttl,
-        }
+        Self { db, clock, owner, ttl }
     }
 
     /// Takes a lease if nobody holds it. Does not wait. A lease that this node itself holds is
     /// held: two workers of one node are two workers.
     pub async fn try_take(&self, name: &LeaseName) -> Result<Option<Lease>, StorageError> {
         let (leases, name, now) = (self.clone(), name.clone(), self.clock.now());
-        self.db
-            .write(move |tx| leases.try_take_in(tx, &name, now))
-            .await
+        self.db.write(move |tx| leases.try_take_in(tx, &name, now)).await
     }
 
     /// The same inside a transaction, for work that is born leased.
@@ -110,25 +100,18 @@ impl Leases {
     ) -> Result<Option<Lease>, StorageError> {
         let now = tx.lease_time(now)?;
         let token = rows::take(tx, name.as_str(), self.owner, now, now + self.ttl)?;
-        Ok(token.map(|token| Lease {
-            name: name.clone(),
-            token,
-        }))
+        Ok(token.map(|token| Lease { name: name.clone(), token }))
     }
 
     /// Gives a lease back, so that others need not wait for its expiry.
     pub async fn release(&self, lease: Lease) -> Result<(), StorageError> {
-        self.db
-            .write(move |tx| rows::release(tx, lease.name.as_str(), lease.token))
-            .await
+        self.db.write(move |tx| rows::release(tx, lease.name.as_str(), lease.token)).await
     }
 
     /// Who holds a lease, expired or not.
     pub async fn holder(&self, name: &LeaseName) -> Result<Option<LeaseHolder>, StorageError> {
         let name = name.clone();
-        self.db
-            .read(move |tx| rows::holder(tx, name.as_str()))
-            .await
+        self.db.read(move |tx| rows::holder(tx, name.as_str())).await
     }
 
     /// Prolongs all leases of this node in one statement and returns what it holds. A lease that
@@ -141,10 +124,7 @@ impl Leases {
                 let held = rows::renew(tx, owner, now + ttl)?;
                 Ok(held
                     .into_iter()
-                    .map(|(name, token)| Lease {
-                        name: LeaseName::new(name),
-                        token,
-                    })
+                    .map(|(name, token)| Lease { name: LeaseName::new(name), token })
                     .collect())
             })
             .await
@@ -153,9 +133,6 @@ impl Leases {
 
 impl std::fmt::Debug for Leases {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Leases")
-            .field("owner", &self.owner)
-            .field("ttl", &self.ttl)
-            .finish()
+        f.debug_struct("Leases").field("owner", &self.owner).field("ttl", &self.ttl).finish()
     }
 }

@@ -54,27 +54,18 @@ pub(crate) fn plan(
         EngineKind::Postgres => state.oldest_binary > known,
     };
     if too_new {
-        return Err(StorageError::NewerSchema {
-            found: state.version,
-            known,
-        });
+        return Err(StorageError::NewerSchema { found: state.version, known });
     }
-    let done = migrations
-        .iter()
-        .take_while(|step| step.version <= state.version)
-        .count();
+    let done = migrations.iter().take_while(|step| step.version <= state.version).count();
     Ok(&migrations[done..])
 }
 
 /// The statements of a migration in an engine's own words.
 pub(crate) fn render(migration: &Migration, engine: EngineKind) -> String {
     let words: [(&str, &str); 4] = match engine {
-        EngineKind::Sqlite => [
-            ("{text}", "TEXT"),
-            ("{int}", "INTEGER"),
-            ("{bytes}", "BLOB"),
-            ("{strict}", "STRICT"),
-        ],
+        EngineKind::Sqlite => {
+            [("{text}", "TEXT"), ("{int}", "INTEGER"), ("{bytes}", "BLOB"), ("{strict}", "STRICT")]
+        }
         EngineKind::Postgres => [
             // Keys are compared bytewise, whatever the database's own collation is.
             ("{text}", "TEXT COLLATE \"C\""),
@@ -93,9 +84,7 @@ pub(crate) fn render(migration: &Migration, engine: EngineKind) -> String {
             script.push('\n');
         }
     }
-    words
-        .iter()
-        .fold(script, |script, (word, own)| script.replace(word, own))
+    words.iter().fold(script, |script, (word, own)| script.replace(word, own))
 }
 
 /// A failed step, with its number.
@@ -104,8 +93,5 @@ pub(crate) fn failed(migration: &Migration, error: StorageError) -> StorageError
     if crate::tx::fails_everything(&error) {
         return error;
     }
-    StorageError::Migration {
-        version: migration.version,
-        cause: std::sync::Arc::new(error),
-    }
+    StorageError::Migration { version: migration.version, cause: std::sync::Arc::new(error) }
 }

@@ -45,12 +45,7 @@ pub(crate) struct Bell(Mutex<HashMap<&'static str, watch::Sender<u64>>>);
 impl Bell {
     pub(crate) fn subscribe(&self, topic: Topic) -> Subscription {
         let mut topics = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        Subscription(
-            topics
-                .entry(topic.0)
-                .or_insert_with(|| watch::channel(0).0)
-                .subscribe(),
-        )
+        Subscription(topics.entry(topic.0).or_insert_with(|| watch::channel(0).0).subscribe())
     }
 
     pub(crate) fn ring(&self, topic: &str) {
@@ -62,12 +57,7 @@ impl Bell {
 
     /// For when notices may have been missed.
     pub(crate) fn ring_all(&self) {
-        for sender in self
-            .0
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .values()
-        {
+        for sender in self.0.lock().unwrap_or_else(PoisonError::into_inner).values() {
             sender.send_modify(|count| *count = count.wrapping_add(1));
         }
     }

@@ -55,18 +55,12 @@ pub fn ground_rules(engine: EngineKind) -> Vec<Rule> {
     let mut rules = vec![
         Rule {
             table: "events",
-            keep: Keep {
-                age: Duration::from_days(30),
-                count: 1_000_000,
-            },
+            keep: Keep { age: Duration::from_days(30), count: 1_000_000 },
             step: |tx, step| events::prune(tx, step.before, step.count, step.limit),
         },
         Rule {
             table: "journal",
-            keep: Keep {
-                age: Duration::from_days(400),
-                count: 5_000_000,
-            },
+            keep: Keep { age: Duration::from_days(400), count: 5_000_000 },
             step: |tx, step| {
                 journal::seal_open_segment(tx, step.now, journal::SEGMENT_AGE)?;
                 journal::prune(tx, step.before, step.count, step.now, step.limit)
@@ -77,10 +71,7 @@ pub fn ground_rules(engine: EngineKind) -> Vec<Rule> {
         EngineKind::Sqlite => {}
         EngineKind::Postgres => rules.push(Rule {
             table: "commit_marks",
-            keep: Keep {
-                age: COMMIT_MARKS_KEPT,
-                count: i64::MAX,
-            },
+            keep: Keep { age: COMMIT_MARKS_KEPT, count: i64::MAX },
             step: |tx, step| commit_marks::sweep(tx, step.before, step.limit),
         }),
     }
@@ -109,14 +100,7 @@ impl Sweeper {
         rules: Vec<Rule>,
         every: Duration,
     ) -> Self {
-        Self {
-            db,
-            leases,
-            clock,
-            rules,
-            blobs: None,
-            every: every.into(),
-        }
+        Self { db, leases, clock, rules, blobs: None, every: every.into() }
     }
 
     /// Also collects blobs that nobody holds.
@@ -162,13 +146,10 @@ impl Sweeper {
             swept.push((rule.table, self.enforce(*rule, lease).await?));
         }
         if let Some(blobs) = &self.blobs {
-            let collected = blobs
-                .collect(STEP_ROWS)
-                .await
-                .map_err(|error| match error {
-                    crate::blob::BlobError::Storage(error) => error,
-                    other => StorageError::Unavailable(Arc::new(other)),
-                })?;
+            let collected = blobs.collect(STEP_ROWS).await.map_err(|error| match error {
+                crate::blob::BlobError::Storage(error) => error,
+                other => StorageError::Unavailable(Arc::new(other)),
+            })?;
             swept.push(("blobs", collected));
         }
         Ok(swept)
@@ -180,12 +161,7 @@ impl Sweeper {
             let now = self.clock.now();
             let Rule { keep, step, .. } = rule;
             let (before, count) = (now - keep.age, keep.count);
-            let told = Step {
-                now,
-                before,
-                count,
-                limit: STEP_ROWS,
-            };
+            let told = Step { now, before, count, limit: STEP_ROWS };
             let held = lease.clone();
             let gone = self
                 .db

@@ -141,11 +141,8 @@ impl<'a> Tx<'a> {
         part: impl FnOnce(&mut Tx<'_>) -> Result<T, E>,
     ) -> Result<T, E> {
         self.step(SavepointStep::Open)?;
-        let (events, journal, topics) = (
-            self.events.len(),
-            self.journal.len(),
-            self.after.topics.len(),
-        );
+        let (events, journal, topics) =
+            (self.events.len(), self.journal.len(), self.after.topics.len());
         let outcome = part(self);
         // A swallowed failure inside `part` still spoils it: on Postgres there is nothing to keep.
         let outcome = match self.spoilt.take() {
@@ -222,10 +219,7 @@ impl<'a> Tx<'a> {
         if let Some(error) = &self.spoilt {
             return Err(error.clone());
         }
-        let outcome = params
-            .iter()
-            .try_for_each(Param::check)
-            .and_then(|()| run(self.statements));
+        let outcome = params.iter().try_for_each(Param::check).and_then(|()| run(self.statements));
         outcome.map_err(|error| self.spoil(error))
     }
 

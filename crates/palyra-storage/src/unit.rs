@@ -43,14 +43,7 @@ where
     E: From<StorageError> + Send + 'static,
 {
     let (caller, answer) = oneshot::channel();
-    (
-        Box::new(Unit {
-            work,
-            result: None,
-            caller,
-        }),
-        answer,
-    )
+    (Box::new(Unit { work, result: None, caller }), answer)
 }
 
 impl<T, E, F> UnitOfWork for Unit<T, E, F>

@@ -147,11 +147,7 @@ impl Row<'_> {
     pub fn get<T: FromColumn>(&self, index: usize) -> Result<T, StorageError> {
         let column = self.0.column(index)?;
         T::from_column(column).ok_or_else(|| StorageError::InvalidValue {
-            what: format!(
-                "column {index} holds {} where {} is needed",
-                column.shape(),
-                T::SHAPE
-            ),
+            what: format!("column {index} holds {} where {} is needed", column.shape(), T::SHAPE),
         })
     }
 
@@ -162,10 +158,9 @@ impl Row<'_> {
         T::Err: Display,
     {
         let text: String = self.get(index)?;
-        text.parse()
-            .map_err(|error: T::Err| StorageError::InvalidValue {
-                what: format!("column {index} cannot be read: {error}"),
-            })
+        text.parse().map_err(|error: T::Err| StorageError::InvalidValue {
+            what: format!("column {index} cannot be read: {error}"),
+        })
     }
 }
 

@@ -17,10 +17,7 @@ impl BlobStore {
     /// under a new name, which this does not touch.
     pub async fn collect(&self, limit: u32) -> Result<u64, BlobError> {
         let before = self.clock.now() - COLLECT_AFTER;
-        let unheld = self
-            .db
-            .write(move |tx| rows::claim_unheld(tx, before, limit))
-            .await?;
+        let unheld = self.db.write(move |tx| rows::claim_unheld(tx, before, limit)).await?;
         let mut collected = 0;
         for blob in unheld {
             crash_point!("blob.before_delete");

@@ -36,11 +36,7 @@ pub struct OpenOptions {
 impl OpenOptions {
     /// A SQLite file in `data_dir`, with defaults.
     pub fn in_directory(data_dir: impl Into<PathBuf>) -> Self {
-        Self {
-            data_dir: data_dir.into(),
-            config: StorageConfig::default(),
-            migrations: MIGRATIONS,
-        }
+        Self { data_dir: data_dir.into(), config: StorageConfig::default(), migrations: MIGRATIONS }
     }
 }
 
@@ -62,10 +58,7 @@ fn open(options: &OpenOptions) -> Result<Database, StorageError> {
     let (engine, started) = if url.is_empty() {
         let lock = lock_directory(&options.data_dir)?;
         let file = sqlite_file(options)?;
-        (
-            EngineKind::Sqlite,
-            threads::sqlite(options, file, lock, &bell)?,
-        )
+        (EngineKind::Sqlite, threads::sqlite(options, file, lock, &bell)?)
     } else {
         let dial = Dial::new(parse_url(url)?);
         let started = threads::postgres(options, &dial, incarnation, &bell, watcher)?;

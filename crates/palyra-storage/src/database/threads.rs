@@ -23,6 +23,9 @@ use crate::notify::Bell;
 use crate::store::leases;
 use crate::tx::Tx;
 
+/// How long opening waits until notices of other nodes are heard.
+const LISTEN_WAIT: std::time::Duration = std::time::Duration::from_secs(5);
+
 pub(super) struct Started {
     pub(super) queues: Queues,
     pub(super) threads: Vec<JoinHandle<()>>,
@@ -36,10 +39,7 @@ pub(super) fn sqlite(
 ) -> Result<Started, StorageError> {
     let connection = open_writer(&file)?;
     sqlite::migrate::migrate(&connection, file.path(), options.migrations)?;
-    let mut statements = SqliteStatements {
-        connection: &connection,
-        path: file.path(),
-    };
+    let mut statements = SqliteStatements { connection: &connection, path: file.path() };
     leases::release_everything(&mut Tx::new(&mut statements))?;
 
     let (queues, writes, reads) = queues(options);
@@ -47,19 +47,10 @@ pub(super) fn sqlite(
     let reads = SharedQueue::new(reads);
     for _ in 0..options.config.readers {
         let connection = Some(open_reader(&file)?);
-        let reader = Reader {
-            file: file.clone(),
-            connection,
-            units: reads.clone(),
-        };
+        let reader = Reader { file: file.clone(), connection, units: reads.clone() };
         threads.push(spawn("palyra-read", move || reader.run())?);
     }
-    let writer = Writer {
-        file,
-        connection: Some(connection),
-        units: writes,
-        bell: bell.clone(),
-    };
+    let writer = Writer { file, connection: Some(connection), units: writes, bell: bell.clone() };
     threads.push(spawn("palyra-write", move || {
         writer.run();
         // Nobody else may open the directory before the last commit is done.
@@ -81,16 +72,8 @@ pub(super) fn postgres(
     let outgoing = Arc::new(Outgoing::default());
     let mut threads = Vec::new();
     let pools = [
-        (
-            Access::Write,
-            SharedQueue::new(writes),
-            options.config.connections,
-        ),
-        (
-            Access::Read,
-            SharedQueue::new(reads),
-            options.config.readers,
-        ),
+        (Access::Write, SharedQueue::new(writes), options.config.connections),
+        (Access::Read, SharedQueue::new(reads), options.config.readers),
     ];
     for (access, units, connections) in pools {
         for _ in 0..connections {
@@ -108,17 +91,13 @@ pub(super) fn postgres(
             threads.push(spawn("palyra-postgres", move || worker.run())?);
         }
     }
-    let doorbell = Doorbell {
-        dial: dial.clone(),
-        node,
-        bell: bell.clone(),
-        outgoing,
-        closed,
-    };
+    let (listening, heard) = std::sync::mpsc::channel();
+    let (dial, bell, listening) = (dial.clone(), bell.clone(), Some(listening));
+    let doorbell = Doorbell { dial, node, bell, outgoing, closed, listening };
     let bells = runtime()?;
-    threads.push(spawn("palyra-notices", move || {
-        bells.block_on(doorbell.run())
-    })?);
+    threads.push(spawn("palyra-notices", move || bells.block_on(doorbell.run()))?);
+    // A node that cannot listen yet works all the same, only a little later.
+    let _ = heard.recv_timeout(LISTEN_WAIT);
     Ok(Started { queues, threads })
 }
 

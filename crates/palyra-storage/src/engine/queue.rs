@@ -18,11 +18,7 @@ impl SharedQueue {
     /// The next unit that somebody waits for, or `None` when nobody can send one any more.
     pub(crate) fn take(&self) -> Option<Box<dyn UnitOfWork>> {
         loop {
-            let unit = self
-                .0
-                .lock()
-                .unwrap_or_else(PoisonError::into_inner)
-                .blocking_recv()?;
+            let unit = self.0.lock().unwrap_or_else(PoisonError::into_inner).blocking_recv()?;
             if !unit.is_abandoned() {
                 return Some(unit);
             }

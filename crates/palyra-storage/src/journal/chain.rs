@@ -57,17 +57,12 @@ impl ContentDigest {
     /// Digests `content` under a fresh salt.
     pub fn of(content: &[u8]) -> Self {
         let salt = crate::clock::random::<16>();
-        Self {
-            digest: salted(&salt, content),
-            salt: Some(salt.to_vec()),
-        }
+        Self { digest: salted(&salt, content), salt: Some(salt.to_vec()) }
     }
 
     /// Whether this is the digest of `content`. `None` once the salt is forgotten.
     pub fn is_of(&self, content: &[u8]) -> Option<bool> {
-        self.salt
-            .as_ref()
-            .map(|salt| salted(salt, content) == self.digest)
+        self.salt.as_ref().map(|salt| salted(salt, content) == self.digest)
     }
 }
 
@@ -89,25 +84,11 @@ pub(super) fn link(before: &Hash, seq: i64, segment: i64, event: &JournalEvent) 
     hasher.update(segment.to_be_bytes());
     hasher.update(event.at.as_unix_millis().to_be_bytes());
     let id = event.id.to_string();
-    let JournalEvent {
-        actor,
-        action,
-        subject,
-        origin,
-        outcome,
-        detail,
-        ..
-    } = event;
+    let JournalEvent { actor, action, subject, origin, outcome, detail, .. } = event;
     for text in [&id, actor, action, subject, origin, outcome, detail] {
         field(&mut hasher, text.as_bytes());
     }
-    field(
-        &mut hasher,
-        event
-            .content
-            .as_ref()
-            .map_or(&[], |content| content.digest.as_slice()),
-    );
+    field(&mut hasher, event.content.as_ref().map_or(&[], |content| content.digest.as_slice()));
     Hash(hasher.finalize().into())
 }
 
@@ -130,12 +111,7 @@ pub(crate) fn append(tx: &mut Tx<'_>, events: &[JournalEvent]) -> Result<(), Sto
             head.segment_opened_at = event.at;
         }
         let hash = link(&head.hash, seq, head.segment, event);
-        let recorded = Recorded {
-            seq,
-            segment: head.segment,
-            event: event.clone(),
-            hash,
-        };
+        let recorded = Recorded { seq, segment: head.segment, event: event.clone(), hash };
         rows::insert(tx, &recorded)?;
         head.hash = hash;
     }

@@ -71,32 +71,17 @@ pub(super) async fn verify(db: &Database) -> Result<Verified, StorageError> {
 /// Whether segments were pruned while the check was under way: their entries are not missing.
 async fn pruned_since(db: &Database, verified: &Verified) -> Result<bool, StorageError> {
     let sealed = db.read(segments::all).await?;
-    let pruned = sealed
-        .iter()
-        .filter(|segment| segment.pruned_at.is_some())
-        .count() as u64;
+    let pruned = sealed.iter().filter(|segment| segment.pruned_at.is_some()).count() as u64;
     Ok(pruned != verified.pruned_segments)
 }
 
 impl Walk {
     async fn over(db: &Database) -> Result<Verified, StorageError> {
         // What is sealed or recorded after this moment is left to the next check.
-        let (head, sealed) = db
-            .read(|tx| Ok((rows::head(tx)?, segments::all(tx)?)))
-            .await?;
-        let done = Verified {
-            entries: 0,
-            pruned_segments: 0,
-            fault: None,
-        };
+        let (head, sealed) = db.read(|tx| Ok((rows::head(tx)?, segments::all(tx)?))).await?;
+        let done = Verified { entries: 0, pruned_segments: 0, fault: None };
         let segments = sealed.into_iter().peekable();
-        let mut walk = Walk {
-            segments,
-            seq: 0,
-            hash: genesis(),
-            segment: 1,
-            done,
-        };
+        let mut walk = Walk { segments, seq: 0, hash: genesis(), segment: 1, done };
         let fault = walk.all(db, &head).await?.err();
         Ok(Verified { fault, ..walk.done })
     }
@@ -111,13 +96,8 @@ impl Walk {
                 return Ok(Err(fault));
             }
             let cursor = self.seq;
-            let page = db
-                .read(move |tx| rows::after(tx, cursor, PAGE_LIMIT))
-                .await?;
-            let mut page = page
-                .into_iter()
-                .take_while(|entry| entry.seq <= head.seq)
-                .peekable();
+            let page = db.read(move |tx| rows::after(tx, cursor, PAGE_LIMIT)).await?;
+            let mut page = page.into_iter().take_while(|entry| entry.seq <= head.seq).peekable();
             if page.peek().is_none() && self.seq < head.seq {
                 return Ok(Err(self.fault(FaultKind::Missing)));
             }
@@ -128,11 +108,7 @@ impl Walk {
             }
         }
         let ends_well = self.seq == head.seq && self.hash == head.hash;
-        Ok(if ends_well {
-            Ok(())
-        } else {
-            Err(self.fault(FaultKind::WrongHead))
-        })
+        Ok(if ends_well { Ok(()) } else { Err(self.fault(FaultKind::WrongHead)) })
     }
 
     /// Steps over segments whose entries were removed, trusting their tombstones.
@@ -171,9 +147,6 @@ impl Walk {
     }
 
     fn fault(&self, kind: FaultKind) -> ChainFault {
-        ChainFault {
-            seq: self.seq + 1,
-            kind,
-        }
+        ChainFault { seq: self.seq + 1, kind }
     }
 }

@@ -62,15 +62,7 @@ impl LeaseKeeper {
     pub fn new(db: Database, leases: Leases) -> (Self, KeeperHandle) {
         let (state, watcher) = watch::channel(NodeState::Healthy);
         let every = Duration::from_millis((leases.ttl.as_millis() / RENEWALS_PER_TTL).max(1));
-        (
-            Self {
-                leases,
-                db,
-                every: every.into(),
-                state,
-            },
-            KeeperHandle(watcher),
-        )
+        (Self { leases, db, every: every.into(), state }, KeeperHandle(watcher))
     }
 
     /// Renews until `shutdown`. Leases are then left to expire: those who hold them release them.
@@ -92,9 +84,9 @@ impl LeaseKeeper {
 
     async fn renew(&self) -> NodeState {
         match self.renew_and_look().await {
-            Ok(schema) if schema.oldest_binary > SCHEMA_VERSION => NodeState::TooOld {
-                oldest_binary: schema.oldest_binary,
-            },
+            Ok(schema) if schema.oldest_binary > SCHEMA_VERSION => {
+                NodeState::TooOld { oldest_binary: schema.oldest_binary }
+            }
             Ok(_) => NodeState::Healthy,
             Err(error) => {
                 let error = crate::error::describe(&error);

@@ -1,36 +1,14 @@
 use super::*;
 
 const TWO: &[Migration] = &[
-    Migration {
-        version: 1,
-        name: "one",
-        oldest_binary: 1,
-        text: "",
-    },
-    Migration {
-        version: 2,
-        name: "two",
-        oldest_binary: 1,
-        text: "",
-    },
+    Migration { version: 1, name: "one", oldest_binary: 1, text: "" },
+    Migration { version: 2, name: "two", oldest_binary: 1, text: "" },
 ];
 
 fn check(engine: EngineKind, version: i64, oldest_binary: i64, expected: Option<&[i64]>) {
-    let planned = plan(
-        engine,
-        SchemaState {
-            version,
-            oldest_binary,
-        },
-        TWO,
-    )
-    .ok();
+    let planned = plan(engine, SchemaState { version, oldest_binary }, TWO).ok();
     let versions = planned.map(|steps| steps.iter().map(|step| step.version).collect::<Vec<_>>());
-    assert_eq!(
-        versions.as_deref(),
-        expected,
-        "{engine:?} at {version}/{oldest_binary}"
-    );
+    assert_eq!(versions.as_deref(), expected, "{engine:?} at {version}/{oldest_binary}");
 }
 
 #[test]
@@ -60,12 +38,7 @@ fn versions_count_up_from_one_and_never_ask_for_a_newer_program_than_themselves(
 #[test]
 fn each_engine_gets_its_own_words_and_its_own_sections() {
     let text = "CREATE TABLE a (b {text}, c {int}, d {bytes}) {strict};\n--! sqlite\nX;\n--! postgres\nY;\n";
-    let step = Migration {
-        version: 1,
-        name: "words",
-        oldest_binary: 1,
-        text,
-    };
+    let step = Migration { version: 1, name: "words", oldest_binary: 1, text };
     assert_eq!(
         render(&step, EngineKind::Sqlite),
         "CREATE TABLE a (b TEXT, c INTEGER, d BLOB) STRICT;\nX;\n"

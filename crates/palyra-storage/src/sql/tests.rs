@@ -11,10 +11,7 @@ fn placeholders_keep_their_numbers_on_sqlite() {
 
 #[test]
 fn only_postgres_locks_what_it_claims() {
-    assert_eq!(
-        CLAIM.sqlite,
-        "UPDATE t SET a = ?1 WHERE id IN (SELECT id FROM t)"
-    );
+    assert_eq!(CLAIM.sqlite, "UPDATE t SET a = ?1 WHERE id IN (SELECT id FROM t)");
     assert_eq!(
         CLAIM.postgres,
         "UPDATE t SET a = $1 WHERE id IN (SELECT id FROM t FOR UPDATE SKIP LOCKED)"

@@ -73,10 +73,7 @@ pub(crate) fn begin_put(
     let params = params![&blob.sha256, &blob.generation, size, now];
     tx.query_one(&BEGIN_PUT, params, |row| {
         let state: String = row.get(1)?;
-        Ok(PutBegun {
-            generation: row.get(0)?,
-            already_there: state == "live",
-        })
+        Ok(PutBegun { generation: row.get(0)?, already_there: state == "live" })
     })
 }
 
@@ -94,9 +91,7 @@ pub(crate) fn find_live(
     tx: &mut Tx<'_>,
     sha256: &str,
 ) -> Result<Option<(String, u64)>, StorageError> {
-    tx.query_opt(&FIND_LIVE, params![sha256], |row| {
-        Ok((row.get(0)?, row.get(1)?))
-    })
+    tx.query_opt(&FIND_LIVE, params![sha256], |row| Ok((row.get(0)?, row.get(1)?)))
 }
 
 /// Adds a holder. Says whether the blob is live, and so held.
@@ -136,17 +131,13 @@ pub(crate) fn claim_unheld(
     limit: u32,
 ) -> Result<Vec<Located>, StorageError> {
     tx.query(&CLAIM_UNHELD, params![before, limit], |row| {
-        Ok(Located {
-            sha256: row.get(0)?,
-            generation: row.get(1)?,
-        })
+        Ok(Located { sha256: row.get(0)?, generation: row.get(1)? })
     })
 }
 
 /// Removes the row of a deleted object, unless it was put again meanwhile.
 pub(crate) fn remove(tx: &mut Tx<'_>, blob: &Located) -> Result<(), StorageError> {
-    tx.execute(&REMOVE, params![&blob.sha256, &blob.generation])
-        .map(drop)
+    tx.execute(&REMOVE, params![&blob.sha256, &blob.generation]).map(drop)
 }
 
 /// How many blobs there are and their bytes.

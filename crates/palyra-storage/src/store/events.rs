@@ -28,15 +28,9 @@ const PRUNE_MANY: Sql = claim_sql!(
 );
 
 pub(crate) fn insert(tx: &mut Tx<'_>, seq: i64, event: &NewEvent) -> Result<(), StorageError> {
-    let NewEvent {
-        at,
-        kind,
-        subject,
-        body,
-    } = event;
+    let NewEvent { at, kind, subject, body } = event;
     let body = body.to_string();
-    tx.execute(&INSERT, params![seq, *at, kind, subject, &body])
-        .map(drop)
+    tx.execute(&INSERT, params![seq, *at, kind, subject, &body]).map(drop)
 }
 
 pub(crate) fn after(tx: &mut Tx<'_>, seq: i64, limit: u32) -> Result<Vec<Event>, StorageError> {

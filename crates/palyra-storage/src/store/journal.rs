@@ -76,29 +76,13 @@ pub(crate) fn head(tx: &mut Tx<'_>) -> Result<Head, StorageError> {
 }
 
 pub(crate) fn set_head(tx: &mut Tx<'_>, head: &Head) -> Result<(), StorageError> {
-    let Head {
-        segment,
-        segment_first_seq,
-        segment_opened_at,
-        hash,
-        seq: _,
-    } = head;
-    let params = params![
-        *segment,
-        *segment_first_seq,
-        *segment_opened_at,
-        hash.as_slice()
-    ];
+    let Head { segment, segment_first_seq, segment_opened_at, hash, seq: _ } = head;
+    let params = params![*segment, *segment_first_seq, *segment_opened_at, hash.as_slice()];
     tx.execute(&SET_HEAD, params).map(drop)
 }
 
 pub(crate) fn insert(tx: &mut Tx<'_>, recorded: &Recorded) -> Result<(), StorageError> {
-    let Recorded {
-        seq,
-        segment,
-        event,
-        hash,
-    } = recorded;
+    let Recorded { seq, segment, event, hash } = recorded;
     let content = event.content.as_ref();
     let params = params![
         *seq,
@@ -112,9 +96,7 @@ pub(crate) fn insert(tx: &mut Tx<'_>, recorded: &Recorded) -> Result<(), Storage
         &event.outcome,
         &event.detail,
         content.map(|content| content.digest.as_slice()),
-        content
-            .and_then(|content| content.salt.as_ref())
-            .map(|salt| salt.as_slice()),
+        content.and_then(|content| content.salt.as_ref()).map(|salt| salt.as_slice()),
         hash.as_slice(),
     ];
     tx.execute(&INSERT, params).map(drop)

@@ -40,21 +40,8 @@ pub struct Segment {
 }
 
 pub(crate) fn seal(tx: &mut Tx<'_>, sealed: &Segment) -> Result<(), StorageError> {
-    let Segment {
-        segment,
-        first_seq,
-        last_seq,
-        final_hash,
-        sealed_at,
-        pruned_at: _,
-    } = sealed;
-    let params = params![
-        *segment,
-        *first_seq,
-        *last_seq,
-        final_hash.as_slice(),
-        *sealed_at
-    ];
+    let Segment { segment, first_seq, last_seq, final_hash, sealed_at, pruned_at: _ } = sealed;
+    let params = params![*segment, *first_seq, *last_seq, final_hash.as_slice(), *sealed_at];
     tx.execute(&SEAL, params).map(drop)
 }
 

@@ -61,9 +61,7 @@ pub(crate) fn renew(
     owner: IncarnationId,
     expires_at: Timestamp,
 ) -> Result<Vec<(String, i64)>, StorageError> {
-    tx.query(&RENEW, params![text(owner), expires_at], |row| {
-        Ok((row.get(0)?, row.get(1)?))
-    })
+    tx.query(&RENEW, params![text(owner), expires_at], |row| Ok((row.get(0)?, row.get(1)?)))
 }
 
 pub(crate) fn release(tx: &mut Tx<'_>, name: &str, token: i64) -> Result<(), StorageError> {
@@ -77,10 +75,6 @@ pub(crate) fn release_everything(tx: &mut Tx<'_>) -> Result<u64, StorageError> {
 
 pub(crate) fn holder(tx: &mut Tx<'_>, name: &str) -> Result<Option<LeaseHolder>, StorageError> {
     tx.query_opt(&HOLDER, params![name], |row| {
-        Ok(LeaseHolder {
-            owner: row.parse(0)?,
-            token: row.get(1)?,
-            expires_at: row.get(2)?,
-        })
+        Ok(LeaseHolder { owner: row.parse(0)?, token: row.get(1)?, expires_at: row.get(2)? })
     })
 }

@@ -39,16 +39,12 @@ pub(crate) fn create(tx: &mut Tx<'_>) -> Result<(), StorageError> {
 
 pub(crate) fn read(tx: &mut Tx<'_>) -> Result<SchemaState, StorageError> {
     tx.query_one(&READ, params![], |row| {
-        Ok(SchemaState {
-            version: row.get(0)?,
-            oldest_binary: row.get(1)?,
-        })
+        Ok(SchemaState { version: row.get(0)?, oldest_binary: row.get(1)? })
     })
 }
 
 pub(crate) fn set(tx: &mut Tx<'_>, state: SchemaState) -> Result<(), StorageError> {
-    tx.execute(&SET, params![state.version, state.oldest_binary])
-        .map(drop)
+    tx.execute(&SET, params![state.version, state.oldest_binary]).map(drop)
 }
 
 /// A write that changes nothing anybody reads.

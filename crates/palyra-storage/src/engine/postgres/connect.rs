@@ -41,12 +41,7 @@ impl Dial {
             // Its end is seen by every statement as a closed connection.
             let _ = connection.await;
         });
-        let link = Link {
-            client,
-            driver,
-            statements: HashMap::new(),
-            slot: None,
-        };
+        let link = Link { client, driver, statements: HashMap::new(), slot: None };
         link.client.batch_execute(SESSION).await?;
         Ok(link)
     }

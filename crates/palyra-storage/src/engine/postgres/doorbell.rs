@@ -49,6 +49,8 @@ pub(crate) struct Doorbell {
     pub(crate) bell: Arc<Bell>,
     pub(crate) outgoing: Arc<Outgoing>,
     pub(crate) closed: watch::Receiver<bool>,
+    /// Told once, when the node hears others for the first time.
+    pub(crate) listening: Option<std::sync::mpsc::Sender<()>>,
 }
 
 impl Doorbell {
@@ -88,13 +90,17 @@ impl Doorbell {
     }
 
     async fn exchange(
-        &self,
+        &mut self,
         client: &Client,
         notices: &mut mpsc::Receiver<String>,
     ) -> Result<(), tokio_postgres::Error> {
         client.batch_execute(LISTEN).await?;
         // Whatever was told while nobody listened is made up for by looking once.
         self.bell.ring_all();
+        if let Some(listening) = self.listening.take() {
+            // Whoever opened the database may have stopped waiting for this.
+            let _ = listening.send(());
+        }
         let tell = client.prepare(TELL).await?;
         let own = self.node.to_string();
         loop {

@@ -27,10 +27,7 @@ pub(super) enum Again {
 
 pub(super) fn classify(error: Error) -> Fault {
     let Some(state) = error.code().cloned() else {
-        return if error
-            .source()
-            .is_some_and(|source| source.is::<WrongShape>())
-        {
+        return if error.source().is_some_and(|source| source.is::<WrongShape>()) {
             Fault::plain(StorageError::internal(crate::error::describe(&error)))
         } else {
             Fault::lost(Arc::new(error))
@@ -38,10 +35,9 @@ pub(super) fn classify(error: Error) -> Fault {
     };
     let cause: crate::error::Cause = Arc::new(error);
     match state.code() {
-        "40001" | "40P01" => Fault {
-            error: StorageError::Busy(cause),
-            again: Some(Again::Conflict),
-        },
+        "40001" | "40P01" => {
+            Fault { error: StorageError::Busy(cause), again: Some(Again::Conflict) }
+        }
         // A schema change elsewhere made a prepared statement useless; a new connection has none.
         "0A000" | "26000" => Fault {
             error: StorageError::internal(crate::error::describe(&cause)),
@@ -54,15 +50,12 @@ pub(super) fn classify(error: Error) -> Fault {
         code => match &code[..2] {
             "08" | "57" => Fault::lost(cause),
             "23" => Fault::plain(StorageError::Constraint(cause)),
-            "22" => Fault::plain(StorageError::InvalidValue {
-                what: crate::error::describe(&cause),
-            }),
+            "22" => {
+                Fault::plain(StorageError::InvalidValue { what: crate::error::describe(&cause) })
+            }
             "53" if state == SqlState::DISK_FULL => Fault::plain(StorageError::DiskFull(cause)),
             "53" => Fault::lost(cause),
-            "55" => Fault {
-                error: StorageError::Busy(cause),
-                again: Some(Again::Conflict),
-            },
+            "55" => Fault { error: StorageError::Busy(cause), again: Some(Again::Conflict) },
             "28" | "3D" => Fault::plain(StorageError::Unavailable(cause)),
             "58" => Fault::plain(StorageError::Unavailable(cause)),
             "XX" => Fault::plain(StorageError::Corrupt(cause)),
@@ -77,9 +70,6 @@ impl Fault {
     }
 
     fn lost(cause: crate::error::Cause) -> Self {
-        Self {
-            error: StorageError::Unavailable(cause),
-            again: Some(Again::Reconnect),
-        }
+        Self { error: StorageError::Unavailable(cause), again: Some(Again::Reconnect) }
     }
 }

@@ -23,9 +23,7 @@ pub(crate) struct Slot {
 impl Slot {
     pub(super) async fn open(client: &Client, node: IncarnationId) -> Result<Self, Error> {
         let name = crate::clock::new_id::<EventId>().to_string();
-        client
-            .execute(commit_marks::OPEN.postgres, &[&name, &node.to_string()])
-            .await?;
+        client.execute(commit_marks::OPEN.postgres, &[&name, &node.to_string()]).await?;
         let mark = client.prepare(commit_marks::MARK.postgres).await?;
         Ok(Self { name, mark })
     }
@@ -33,19 +31,14 @@ impl Slot {
     /// Commits, leaving `unit` as the mark.
     pub(super) async fn commit(&self, client: &Client, unit: &str) -> Result<(), Error> {
         let params: [&(dyn ToSql + Sync); 2] = [&self.name, &unit];
-        let (marked, committed) = join(
-            client.query(&self.mark, &params),
-            client.batch_execute("COMMIT"),
-        )
-        .await;
+        let (marked, committed) =
+            join(client.query(&self.mark, &params), client.batch_execute("COMMIT")).await;
         marked.and(committed)
     }
 
     /// Asks, on another connection than the lost one, whether `unit` was committed.
     pub(super) async fn take(&self, client: &Client, unit: &str) -> Result<Fate, Error> {
-        let taken = client
-            .query_opt(commit_marks::TAKE.postgres, &[&self.name])
-            .await?;
+        let taken = client.query_opt(commit_marks::TAKE.postgres, &[&self.name]).await?;
         Ok(match taken {
             Some(row) if row.get::<_, Option<&str>>(0) == Some(unit) => Fate::Committed,
             Some(_) => Fate::NotCommitted,

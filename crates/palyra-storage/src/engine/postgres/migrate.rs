@@ -32,31 +32,19 @@ pub(crate) fn migrate(
 ) -> Result<(), StorageError> {
     let fault = |error: Error| classify(error).error;
     let mut link = runtime.block_on(dial.bare_link()).map_err(fault)?;
-    runtime
-        .block_on(link.client.batch_execute(PATIENCE))
-        .map_err(fault)?;
+    runtime.block_on(link.client.batch_execute(PATIENCE)).map_err(fault)?;
     runtime.block_on(lock(&link.client))?;
     let state = transaction(runtime, &mut link, None, |tx| {
         schema::create(tx)?;
         schema::read(tx)
     })?;
     for step in plan(EngineKind::Postgres, state, migrations)? {
-        tracing::info!(
-            version = step.version,
-            name = step.name,
-            "migrating the database"
-        );
+        tracing::info!(version = step.version, name = step.name, "migrating the database");
         let script = render(step, EngineKind::Postgres);
         transaction(runtime, &mut link, Some(&script), |tx| {
             crash_point!("migrate.inside_step");
             let (version, oldest_binary) = (step.version, step.oldest_binary);
-            schema::set(
-                tx,
-                SchemaState {
-                    version,
-                    oldest_binary,
-                },
-            )
+            schema::set(tx, SchemaState { version, oldest_binary })
         })
         .map_err(|error| failed(step, error))?;
         crash_point!("migrate.after_step");
@@ -87,32 +75,18 @@ fn transaction<T>(
     work: impl FnOnce(&mut Tx<'_>) -> Result<T, StorageError>,
 ) -> Result<T, StorageError> {
     let fault = |error: Error| classify(error).error;
-    runtime
-        .block_on(link.client.batch_execute("BEGIN"))
-        .map_err(fault)?;
+    runtime.block_on(link.client.batch_execute("BEGIN")).map_err(fault)?;
     let scripted = match script {
-        Some(script) => runtime
-            .block_on(link.client.batch_execute(script))
-            .map_err(fault),
+        Some(script) => runtime.block_on(link.client.batch_execute(script)).map_err(fault),
         None => Ok(()),
     };
     let outcome = scripted.and_then(|()| {
-        let mut statements = PostgresStatements {
-            runtime,
-            link: &mut *link,
-            opening: None,
-            again: None,
-        };
+        let mut statements =
+            PostgresStatements { runtime, link: &mut *link, opening: None, again: None };
         work(&mut Tx::new(&mut statements))
     });
-    let last = if outcome.is_ok() {
-        "COMMIT"
-    } else {
-        "ROLLBACK"
-    };
-    let ended = runtime
-        .block_on(link.client.batch_execute(last))
-        .map_err(fault);
+    let last = if outcome.is_ok() { "COMMIT" } else { "ROLLBACK" };
+    let ended = runtime.block_on(link.client.batch_execute(last)).map_err(fault);
     let value = outcome?;
     ended.map(|()| value)
 }

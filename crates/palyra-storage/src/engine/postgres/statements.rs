@@ -55,9 +55,7 @@ impl PostgresStatements<'_> {
         if let Some(statement) = self.link.statements.get(sql.postgres) {
             return Ok(statement.clone());
         }
-        let prepared = self
-            .runtime
-            .block_on(self.link.client.prepare(sql.postgres));
+        let prepared = self.runtime.block_on(self.link.client.prepare(sql.postgres));
         let statement = prepared.map_err(|error| self.fault(error))?;
         self.link.statements.insert(sql.postgres, statement.clone());
         Ok(statement)
@@ -179,7 +177,6 @@ impl<'a> FromSql<'a> for Column<'a> {
 
 impl Columns for tokio_postgres::Row {
     fn column(&self, index: usize) -> Result<Column<'_>, StorageError> {
-        self.try_get(index)
-            .map_err(|error| StorageError::internal(crate::error::describe(&error)))
+        self.try_get(index).map_err(|error| StorageError::internal(crate::error::describe(&error)))
     }
 }

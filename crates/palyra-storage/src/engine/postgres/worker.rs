@@ -129,10 +129,7 @@ impl Worker {
 
     fn roll_back(&mut self) {
         if let Some(link) = &self.link
-            && self
-                .runtime
-                .block_on(link.client.batch_execute("ROLLBACK"))
-                .is_err()
+            && self.runtime.block_on(link.client.batch_execute("ROLLBACK")).is_err()
         {
             self.link = None;
         }
@@ -143,10 +140,7 @@ impl Worker {
             return Err(Fault::defect("a transaction without a connection"));
         };
         let (Access::Write, Some(slot)) = (self.access, link.slot.take()) else {
-            return self
-                .runtime
-                .block_on(link.client.batch_execute("COMMIT"))
-                .map_err(classify);
+            return self.runtime.block_on(link.client.batch_execute("COMMIT")).map_err(classify);
         };
         crash_point!("postgres.before_commit");
         let unit = crate::clock::new_id::<EventId>().to_string();
@@ -157,10 +151,9 @@ impl Worker {
                 link.slot = Some(slot);
                 Ok(())
             }
-            Err(error) if marks::slot_is_gone(&error) => Err(Fault {
-                again: Some(Again::Reconnect),
-                ..classify(error)
-            }),
+            Err(error) if marks::slot_is_gone(&error) => {
+                Err(Fault { again: Some(Again::Reconnect), ..classify(error) })
+            }
             Err(error) => {
                 let fault = classify(error);
                 if fault.again == Some(Again::Reconnect) {
@@ -194,10 +187,7 @@ impl Worker {
                     self.link = Some(link);
                     return match fate {
                         Fate::Committed => Ok(()),
-                        Fate::NotCommitted => Err(Fault {
-                            again: Some(Again::Conflict),
-                            ..lost
-                        }),
+                        Fate::NotCommitted => Err(Fault { again: Some(Again::Conflict), ..lost }),
                         Fate::Unknown => Err(lost.into_unknown()),
                     };
                 }
@@ -213,17 +203,11 @@ impl Worker {
 
 impl Fault {
     fn defect(what: &str) -> Self {
-        Self {
-            error: StorageError::internal(what),
-            again: None,
-        }
+        Self { error: StorageError::internal(what), again: None }
     }
 
     fn into_unknown(self) -> Self {
         let cause: crate::error::Cause = Arc::new(self.error);
-        Self {
-            error: StorageError::CommitUnknown(cause),
-            again: None,
-        }
+        Self { error: StorageError::CommitUnknown(cause), again: None }
     }
 }

@@ -63,14 +63,12 @@ pub(crate) fn classify(error: Error, path: &Path) -> StorageError {
         Some(ErrorCode::ConstraintViolation) => StorageError::Constraint(cause),
         Some(ErrorCode::DiskFull) => StorageError::DiskFull(cause),
         Some(ErrorCode::DatabaseCorrupt | ErrorCode::NotADatabase) => StorageError::Corrupt(cause),
-        Some(ErrorCode::ReadOnly | ErrorCode::PermissionDenied) => StorageError::ReadOnly {
-            path: path.to_owned(),
-            cause,
-        },
-        Some(ErrorCode::CannotOpen) if !is_writable(path) => StorageError::ReadOnly {
-            path: path.to_owned(),
-            cause,
-        },
+        Some(ErrorCode::ReadOnly | ErrorCode::PermissionDenied) => {
+            StorageError::ReadOnly { path: path.to_owned(), cause }
+        }
+        Some(ErrorCode::CannotOpen) if !is_writable(path) => {
+            StorageError::ReadOnly { path: path.to_owned(), cause }
+        }
         Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked) => StorageError::Busy(cause),
         Some(
             ErrorCode::SystemIoFailure

@@ -33,11 +33,7 @@ pub(crate) fn migrate(
         crash_point!("migrate.after_copy");
     }
     for step in missing {
-        tracing::info!(
-            version = step.version,
-            name = step.name,
-            "migrating the database"
-        );
+        tracing::info!(version = step.version, name = step.name, "migrating the database");
         apply(connection, path, step).map_err(|error| failed(step, error))?;
         crash_point!("migrate.after_step");
     }
@@ -51,13 +47,7 @@ fn apply(connection: &Connection, path: &Path, step: &Migration) -> Result<(), S
             .map_err(|error| classify(error, path))?;
         crash_point!("migrate.inside_step");
         let (version, oldest_binary) = (step.version, step.oldest_binary);
-        schema::set(
-            tx,
-            SchemaState {
-                version,
-                oldest_binary,
-            },
-        )
+        schema::set(tx, SchemaState { version, oldest_binary })
     })
 }
 
@@ -66,11 +56,7 @@ fn transaction<T>(
     path: &Path,
     work: impl FnOnce(&mut Tx<'_>) -> Result<T, StorageError>,
 ) -> Result<T, StorageError> {
-    let run = |text| {
-        connection
-            .execute_batch(text)
-            .map_err(|error| classify(error, path))
-    };
+    let run = |text| connection.execute_batch(text).map_err(|error| classify(error, path));
     run("BEGIN IMMEDIATE")?;
     let mut statements = SqliteStatements { connection, path };
     let outcome = work(&mut Tx::new(&mut statements)).and_then(|value| {
@@ -107,9 +93,7 @@ fn keep_copy(connection: &Connection, path: &Path, version: i64) -> Result<(), S
     file.sync_all().map_err(trouble)?;
     std::fs::rename(&unfinished, &copy).map_err(trouble)?;
     if let Some(folder) = copy.parent() {
-        std::fs::File::open(folder)
-            .and_then(|folder| folder.sync_all())
-            .map_err(trouble)?;
+        std::fs::File::open(folder).and_then(|folder| folder.sync_all()).map_err(trouble)?;
     }
     tracing::info!(copy = %copy.display(), "kept a copy of the database before migrating it");
     Ok(())
@@ -121,10 +105,9 @@ pub(crate) fn from_io(path: &Path, error: std::io::Error) -> StorageError {
     let kind = error.kind();
     let cause = Arc::new(error);
     match kind {
-        ErrorKind::PermissionDenied | ErrorKind::ReadOnlyFilesystem => StorageError::ReadOnly {
-            path: path.to_owned(),
-            cause,
-        },
+        ErrorKind::PermissionDenied | ErrorKind::ReadOnlyFilesystem => {
+            StorageError::ReadOnly { path: path.to_owned(), cause }
+        }
         ErrorKind::StorageFull | ErrorKind::QuotaExceeded => StorageError::DiskFull(cause),
         _ => StorageError::Unavailable(cause),
     }

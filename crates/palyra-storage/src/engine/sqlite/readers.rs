@@ -43,9 +43,7 @@ impl Reader {
         let connection = self.connection.as_ref().ok_or(StorageError::ShuttingDown)?;
         let path = self.file.path();
         let run = |text| -> Result<(), StorageError> {
-            let run = connection
-                .prepare_cached(text)
-                .and_then(|mut text| text.execute([]));
+            let run = connection.prepare_cached(text).and_then(|mut text| text.execute([]));
             run.map(drop).map_err(|error| classify(error, path))
         };
         run("BEGIN DEFERRED")?;

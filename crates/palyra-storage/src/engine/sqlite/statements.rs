@@ -23,9 +23,7 @@ impl Statements for SqliteStatements<'_> {
             bind(&mut statement, params)?;
             statement.raw_execute()
         };
-        run()
-            .map(|changed| changed as u64)
-            .map_err(|error| classify(error, self.path))
+        run().map(|changed| changed as u64).map_err(|error| classify(error, self.path))
     }
 
     fn query(
@@ -68,10 +66,7 @@ pub(super) fn savepoint(connection: &Connection, step: SavepointStep) -> rusqlit
 fn bind(statement: &mut Statement<'_>, params: &[Param<'_>]) -> rusqlite::Result<()> {
     let expected = statement.parameter_count();
     if expected != params.len() {
-        return Err(rusqlite::Error::InvalidParameterCount(
-            params.len(),
-            expected,
-        ));
+        return Err(rusqlite::Error::InvalidParameterCount(params.len(), expected));
     }
     for (index, param) in params.iter().enumerate() {
         statement.raw_bind_parameter(index + 1, param)?;
@@ -101,9 +96,7 @@ impl Columns for rusqlite::Row<'_> {
             ValueRef::Integer(value) => Column::Int(value),
             ValueRef::Real(value) => Column::Real(value),
             ValueRef::Text(value) => Column::Text(std::str::from_utf8(value).map_err(|_| {
-                StorageError::InvalidValue {
-                    what: format!("column {index} is not UTF-8"),
-                }
+                StorageError::InvalidValue { what: format!("column {index} is not UTF-8") }
             })?),
             ValueRef::Blob(value) => Column::Blob(value),
         })

@@ -62,10 +62,7 @@ impl Writer {
         };
         let fault = |error| classify(error, self.file.path());
         if let Err(error) = statement(connection, "BEGIN IMMEDIATE") {
-            return Err(Broken::before_commit(
-                fault(error),
-                vec![Ran::nothing(first)],
-            ));
+            return Err(Broken::before_commit(fault(error), vec![Ran::nothing(first)]));
         }
         let mut next = Some(first);
         while let Some(unit) = next.take() {
@@ -81,18 +78,12 @@ impl Writer {
         crash_point!("sqlite.before_commit");
         if let Err(error) = statement(connection, "COMMIT") {
             let (error, stage) = (fault(error), Stage::Commit);
-            return Err(Broken {
-                error,
-                ran: std::mem::take(ran),
-                stage,
-            });
+            return Err(Broken { error, ran: std::mem::take(ran), stage });
         }
         crash_point!("sqlite.after_commit");
         for Ran { unit, topics } in ran.drain(..) {
             unit.answer(None);
-            topics
-                .iter()
-                .for_each(|topic| self.bell.ring(topic.as_str()));
+            topics.iter().for_each(|topic| self.bell.ring(topic.as_str()));
         }
         Ok(())
     }
@@ -105,12 +96,9 @@ impl Writer {
             "a group of writes failed");
         self.connection = None;
         let told = match (&error, stage) {
-            (StorageError::Unavailable(cause), Stage::Commit) => {
-                self.overwrite_leftovers().map_or_else(
-                    |_| StorageError::CommitUnknown(cause.clone()),
-                    |()| error.clone(),
-                )
-            }
+            (StorageError::Unavailable(cause), Stage::Commit) => self
+                .overwrite_leftovers()
+                .map_or_else(|_| StorageError::CommitUnknown(cause.clone()), |()| error.clone()),
             _ => error,
         };
         for Ran { unit, .. } in ran {
@@ -131,20 +119,13 @@ impl Writer {
 
 impl Broken {
     fn before_commit(error: StorageError, ran: Vec<Ran>) -> Self {
-        Self {
-            error,
-            ran,
-            stage: Stage::BeforeCommit,
-        }
+        Self { error, ran, stage: Stage::BeforeCommit }
     }
 }
 
 impl Ran {
     fn nothing(unit: Box<dyn UnitOfWork>) -> Self {
-        Self {
-            unit,
-            topics: Vec::new(),
-        }
+        Self { unit, topics: Vec::new() }
     }
 }
 
@@ -166,10 +147,7 @@ fn run_unit(
     ran: &mut Vec<Ran>,
 ) -> Result<(), StorageError> {
     let fault = |error| classify(error, file.path());
-    let mut statements = SqliteStatements {
-        connection,
-        path: file.path(),
-    };
+    let mut statements = SqliteStatements { connection, path: file.path() };
     let opened = savepoint(connection, SavepointStep::Open).map_err(fault);
     let mut tx = Tx::new(&mut statements);
     let outcome = opened.and_then(|()| match unit.run(&mut tx) {
@@ -193,9 +171,7 @@ fn run_unit(
         }
     }
     if connection.is_autocommit() {
-        return Err(StorageError::internal(
-            "SQLite left the transaction by itself",
-        ));
+        return Err(StorageError::internal("SQLite left the transaction by itself"));
     }
     Ok(())
 }

@@ -1,0 +1,122 @@
+//! Postgres: against tokio-postgres used directly, with as many connections.
+
+use std::cell::Cell;
+
+use palyra_storage::{Database, OpenOptions};
+use palyra_testkit::postgres::{DatabaseLocale, PostgresServer};
+use tokio::runtime::Runtime;
+use tokio_postgres::{Client, NoTls};
+
+use crate::figures::{Goal, in_turns, rate, report};
+use crate::queue::{self, BATCH, CALLERS, Ids, PAYLOAD};
+
+const TURNS: usize = 5;
+const CONNECTIONS: usize = 8;
+const EACH: usize = 40;
+const ROWS: usize = CALLERS * EACH;
+
+pub(crate) fn run(runtime: &Runtime) {
+    let server = PostgresServer::start().unwrap();
+    let database = server.create_database(DatabaseLocale::C).unwrap();
+    let folder = tempfile::tempdir().unwrap();
+    let mut options = OpenOptions::in_directory(folder.path());
+    options.config.url = database.url();
+    options.config.connections = CONNECTIONS as u32;
+    let db = runtime.block_on(async {
+        let db = Database::open(options).await.unwrap();
+        queue::create(&db).await;
+        db
+    });
+    commits(runtime, &db, &database.url());
+    claims(runtime, &db, &database.url());
+    runtime.block_on(db.close());
+}
+
+fn commits(runtime: &Runtime, db: &Database, url: &str) {
+    let ids = Ids::default();
+    let measured = in_turns(
+        TURNS,
+        || {
+            let insert = |_| queue::insert(db.clone(), ids.clone());
+            rate(ROWS, || runtime.block_on(queue::concurrently(EACH, insert)))
+        },
+        || {
+            let clients = runtime.block_on(connect(url, CONNECTIONS));
+            rate(ROWS, || runtime.block_on(insert_plainly(clients, &ids)))
+        },
+    );
+    report("storage.commit.postgres", "commits/s", measured, Goal::AtLeast(0.7));
+}
+
+async fn connect(url: &str, count: usize) -> Vec<Client> {
+    let mut clients = Vec::new();
+    for _ in 0..count {
+        let (client, connection) = tokio_postgres::connect(url, NoTls).await.unwrap();
+        tokio::spawn(connection);
+        clients.push(client);
+    }
+    clients
+}
+
+/// What a careful program without us would do: a transaction per unit, statements prepared.
+async fn insert_plainly(clients: Vec<Client>, ids: &Ids) {
+    let tasks = clients.into_iter().map(|mut client| {
+        let ids = ids.clone();
+        tokio::spawn(async move {
+            let insert = client.prepare(queue::INSERT).await.unwrap();
+            for _ in 0..ROWS / CONNECTIONS {
+                let id = ids.next();
+                let transaction = client.transaction().await.unwrap();
+                transaction.execute(&insert, &[&id, &PAYLOAD.as_slice()]).await.unwrap();
+                transaction.commit().await.unwrap();
+            }
+        })
+    });
+    for task in tasks.collect::<Vec<_>>() {
+        task.await.unwrap();
+    }
+}
+
+fn claims(runtime: &Runtime, db: &Database, url: &str) {
+    const BATCHES: usize = 30;
+    const COUNT: usize = BATCHES * BATCH;
+    let next = Cell::new(0i64);
+    let first = || next.replace(next.get() + COUNT as i64);
+    let mut plain = runtime.block_on(connect(url, 1)).remove(0);
+    let measured = in_turns(
+        TURNS,
+        || {
+            runtime.block_on(queue::fill(db, first(), COUNT));
+            rate(COUNT, || {
+                for _ in 0..BATCHES {
+                    assert_eq!(runtime.block_on(queue::claim_and_settle(db)), BATCH);
+                }
+            })
+        },
+        || {
+            runtime.block_on(queue::fill(db, first(), COUNT));
+            rate(COUNT, || {
+                for _ in 0..BATCHES {
+                    runtime.block_on(claim_and_settle_plainly(&mut plain));
+                }
+            })
+        },
+    );
+    report("storage.claim.postgres", "rows/s", measured, Goal::AtLeast(0.6));
+}
+
+async fn claim_and_settle_plainly(client: &mut Client) {
+    let claim = "UPDATE queue SET state = 1 WHERE id IN (
+        SELECT id FROM queue WHERE state = 0 AND due <= $1 ORDER BY due, id LIMIT $2
+        FOR UPDATE SKIP LOCKED) RETURNING id";
+    let claim = client.prepare(claim).await.unwrap();
+    let settle = client.prepare("DELETE FROM queue WHERE id = $1").await.unwrap();
+    let transaction = client.transaction().await.unwrap();
+    let rows = transaction.query(&claim, &[&i64::MAX, &(BATCH as i64)]).await.unwrap();
+    transaction.commit().await.unwrap();
+    let transaction = client.transaction().await.unwrap();
+    for row in rows {
+        transaction.execute(&settle, &[&row.get::<_, i64>(0)]).await.unwrap();
+    }
+    transaction.commit().await.unwrap();
+}

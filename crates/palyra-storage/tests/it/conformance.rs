@@ -1,0 +1,10 @@
+//! What storage promises, checked on every engine.
+
+mod blobs;
+mod events;
+mod journal;
+mod leases;
+mod notices;
+mod retention;
+mod transactions;
+mod values;

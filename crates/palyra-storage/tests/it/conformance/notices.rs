@@ -1,0 +1,67 @@
+//! Whoever waits for a change is woken by its commit, and by nothing else.
+
+use std::time::Duration;
+
+use palyra_storage::{StorageError, Subscription, Topic, params};
+
+use crate::world::{INSERT, World, on_every_engine};
+
+on_every_engine!(a_commit_wakes_those_who_wait, an_undone_unit_wakes_nobody, another_node_is_woken,);
+
+const TOPIC: Topic = Topic::new("notes");
+const OTHER: Topic = Topic::new("other");
+
+async fn woken(subscription: &mut Subscription, within: Duration) -> bool {
+    tokio::time::timeout(within, subscription.changed()).await.is_ok()
+}
+
+async fn a_commit_wakes_those_who_wait(world: World) {
+    let (mut first, mut second, mut other) =
+        (world.db.subscribe(TOPIC), world.db.subscribe(TOPIC), world.db.subscribe(OTHER));
+    let write = |tx: &mut palyra_storage::Tx<'_>| {
+        tx.notify(TOPIC);
+        tx.execute(&INSERT, params!["a", 1i64])
+    };
+    world.db.write(write).await.unwrap();
+    assert!(woken(&mut first, Duration::from_secs(10)).await);
+    assert!(woken(&mut second, Duration::from_secs(10)).await);
+    assert!(!woken(&mut first, Duration::from_millis(20)).await, "one change wakes once");
+    assert!(!woken(&mut other, Duration::from_millis(20)).await);
+}
+
+async fn an_undone_unit_wakes_nobody(world: World) {
+    let mut subscription = world.db.subscribe(TOPIC);
+    let refused: Result<(), _> = world
+        .db
+        .write(|tx| {
+            tx.notify(TOPIC);
+            Err(StorageError::ShuttingDown)
+        })
+        .await;
+    assert!(refused.is_err());
+    let write = |tx: &mut palyra_storage::Tx<'_>| {
+        let part: Result<(), StorageError> = tx.savepoint(|tx| {
+            tx.notify(TOPIC);
+            Err(StorageError::ShuttingDown)
+        });
+        assert!(part.is_err());
+        Ok(())
+    };
+    world.db.write(write).await.unwrap();
+    assert!(!woken(&mut subscription, Duration::from_millis(50)).await);
+}
+
+async fn another_node_is_woken(world: World) {
+    let Some(other) = world.second_node().await else {
+        return;
+    };
+    let mut subscription = other.subscribe(TOPIC);
+    for round in 0..5 {
+        let write = move |tx: &mut palyra_storage::Tx<'_>| {
+            tx.notify(TOPIC);
+            tx.execute(&INSERT, params![palyra_storage::text(round), 1i64])
+        };
+        world.db.write(write).await.unwrap();
+        assert!(woken(&mut subscription, Duration::from_secs(10)).await, "round {round}");
+    }
+}

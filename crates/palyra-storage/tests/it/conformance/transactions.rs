@@ -1,0 +1,250 @@
+//! Units of work are kept whole or not at all, whoever else is at work.
+
+use palyra_common::error::ErrorCode;
+use palyra_storage::{StorageError, params};
+use tokio::task::JoinSet;
+
+use crate::world::{ADD, INSERT, VALUE, World, count, insert, on_every_engine, value};
+
+on_every_engine!(
+    what_was_answered_is_there,
+    a_refused_unit_leaves_nothing,
+    a_refusal_of_its_own_undoes_a_unit,
+    a_swallowed_failure_is_not_kept,
+    a_savepoint_undoes_only_its_part,
+    a_panicking_unit_harms_nobody,
+    a_defect_in_a_statement_harms_nobody,
+    one_callers_failure_spares_its_neighbours,
+    a_reader_cannot_write,
+    a_reader_sees_one_state,
+    nothing_is_lost_between_concurrent_units,
+    units_in_each_others_way_are_run_again,
+    a_closed_database_refuses_and_has_kept_everything,
+    a_caller_that_went_away_does_not_disturb,
+);
+
+async fn what_was_answered_is_there(world: World) {
+    insert(&world.db, "a", 1).await.unwrap();
+    assert_eq!(value(&world.db, "a").await, Some(1));
+}
+
+async fn a_refused_unit_leaves_nothing(world: World) {
+    insert(&world.db, "a", 1).await.unwrap();
+    let refused = world
+        .db
+        .write(|tx| {
+            tx.execute(&INSERT, params!["b", 1i64])?;
+            tx.execute(&INSERT, params!["a", 2i64])
+        })
+        .await;
+    assert_eq!(refused.unwrap_err().code(), ErrorCode::StorageConstraint);
+    assert_eq!(count(&world.db).await, 1);
+}
+
+#[derive(Debug, PartialEq)]
+enum Refusal {
+    TooMany,
+    Storage(ErrorCode),
+}
+
+impl From<StorageError> for Refusal {
+    fn from(error: StorageError) -> Self {
+        Refusal::Storage(error.code())
+    }
+}
+
+async fn a_refusal_of_its_own_undoes_a_unit(world: World) {
+    let refused: Result<(), Refusal> = world
+        .db
+        .try_write(|tx| {
+            tx.execute(&INSERT, params!["a", 1i64])?;
+            Err(Refusal::TooMany)
+        })
+        .await;
+    assert_eq!(refused, Err(Refusal::TooMany));
+    assert_eq!(count(&world.db).await, 0);
+}
+
+async fn a_swallowed_failure_is_not_kept(world: World) {
+    insert(&world.db, "a", 1).await.unwrap();
+    let outcome = world
+        .db
+        .write(|tx| {
+            tx.execute(&INSERT, params!["b", 1i64])?;
+            let _ = tx.execute(&INSERT, params!["a", 2i64]);
+            Ok(())
+        })
+        .await;
+    assert_eq!(outcome.unwrap_err().code(), ErrorCode::StorageConstraint);
+    assert_eq!(count(&world.db).await, 1);
+}
+
+async fn a_savepoint_undoes_only_its_part(world: World) {
+    world
+        .db
+        .write(|tx| {
+            tx.execute(&INSERT, params!["a", 1i64])?;
+            let part: Result<(), StorageError> = tx.savepoint(|tx| {
+                tx.execute(&INSERT, params!["b", 1i64])?;
+                tx.savepoint::<_, StorageError>(|tx| tx.execute(&INSERT, params!["c", 1i64]))?;
+                tx.execute(&INSERT, params!["a", 2i64]).map(drop)
+            });
+            assert_eq!(part.unwrap_err().code(), ErrorCode::StorageConstraint);
+            tx.savepoint::<_, StorageError>(|tx| tx.execute(&INSERT, params!["d", 1i64]))?;
+            tx.execute(&INSERT, params!["e", 1i64]).map(drop)
+        })
+        .await
+        .unwrap();
+    let mut seen = Vec::new();
+    for id in ["a", "b", "c", "d", "e"] {
+        seen.push(value(&world.db, id).await.is_some());
+    }
+    assert_eq!(seen, [true, false, false, true, true]);
+}
+
+async fn a_panicking_unit_harms_nobody(world: World) {
+    let outcome: Result<(), _> = world
+        .db
+        .write(|tx| {
+            tx.execute(&INSERT, params!["a", 1i64])?;
+            panic!("a defect of the caller");
+        })
+        .await;
+    assert_eq!(outcome.unwrap_err().code(), ErrorCode::StorageInternal);
+    insert(&world.db, "b", 1).await.unwrap();
+    assert_eq!(count(&world.db).await, 1);
+}
+
+async fn a_defect_in_a_statement_harms_nobody(world: World) {
+    const NONSENSE: palyra_storage::Sql = palyra_storage::sql!("SELECT nonsense FROM nowhere");
+    let nonsense = world.db.write(|tx| tx.execute(&NONSENSE, params![])).await;
+    assert_eq!(nonsense.unwrap_err().code(), ErrorCode::StorageInternal);
+    let too_few = world.db.write(|tx| tx.execute(&INSERT, params!["a"])).await;
+    assert_eq!(too_few.unwrap_err().code(), ErrorCode::StorageInternal);
+    insert(&world.db, "b", 1).await.unwrap();
+    assert_eq!(count(&world.db).await, 1);
+}
+
+async fn one_callers_failure_spares_its_neighbours(world: World) {
+    insert(&world.db, "taken", 0).await.unwrap();
+    let mut callers = JoinSet::new();
+    for n in 0..200i64 {
+        let db = world.db.clone();
+        callers.spawn(async move {
+            let id = if n % 5 == 0 { "taken".to_owned() } else { format!("free-{n}") };
+            let outcome = db.write(move |tx| tx.execute(&INSERT, params![&id, n]).map(drop)).await;
+            assert_eq!(outcome.is_err(), n % 5 == 0, "caller {n}: {outcome:?}");
+        });
+    }
+    callers.join_all().await;
+    assert_eq!(count(&world.db).await, 1 + 160);
+}
+
+async fn a_reader_cannot_write(world: World) {
+    let refused = world.db.read(|tx| tx.execute(&INSERT, params!["a", 1i64])).await;
+    assert_eq!(refused.unwrap_err().code(), ErrorCode::StorageReadOnly);
+    assert_eq!(count(&world.db).await, 0);
+}
+
+async fn a_reader_sees_one_state(world: World) {
+    insert(&world.db, "a", 0).await.unwrap();
+    let writer = world.db.clone();
+    let writes = tokio::spawn(async move {
+        for _ in 0..100 {
+            let add = |tx: &mut palyra_storage::Tx<'_>| {
+                tx.query_one(&ADD, params!["a", 1i64], |row| row.get::<i64>(0))
+            };
+            writer.write(add).await.unwrap();
+        }
+    });
+    for _ in 0..50 {
+        let (first, second) = world
+            .db
+            .read(|tx| {
+                let first: i64 = tx.query_one(&VALUE, params!["a"], |row| row.get(0))?;
+                for _ in 0..5 {
+                    std::thread::yield_now();
+                }
+                let second: i64 = tx.query_one(&VALUE, params!["a"], |row| row.get(0))?;
+                Ok((first, second))
+            })
+            .await
+            .unwrap();
+        assert_eq!(first, second);
+    }
+    writes.await.unwrap();
+}
+
+async fn nothing_is_lost_between_concurrent_units(world: World) {
+    insert(&world.db, "sum", 0).await.unwrap();
+    let mut callers = JoinSet::new();
+    for _ in 0..100 {
+        let db = world.db.clone();
+        callers.spawn(async move {
+            db.write(|tx| {
+                // Read, then write: two units that interleave would lose one of the additions if
+                // the statement that adds did not read for itself.
+                tx.query_one(&ADD, params!["sum", 1i64], |row| row.get::<i64>(0))
+            })
+            .await
+            .unwrap()
+        });
+    }
+    let mut seen = callers.join_all().await;
+    seen.sort_unstable();
+    assert_eq!(seen, (1..=100).collect::<Vec<i64>>());
+}
+
+async fn units_in_each_others_way_are_run_again(world: World) {
+    insert(&world.db, "a", 0).await.unwrap();
+    insert(&world.db, "b", 0).await.unwrap();
+    let mut callers = JoinSet::new();
+    for n in 0..60 {
+        let db = world.db.clone();
+        callers.spawn(async move {
+            // Half of them lock the rows in the other order: a deadlock, where rows are locked.
+            let (first, second) = if n % 2 == 0 { ("a", "b") } else { ("b", "a") };
+            db.write(move |tx| {
+                tx.query_one(&ADD, params![first, 1i64], |row| row.get::<i64>(0))?;
+                tx.query_one(&ADD, params![second, 1i64], |row| row.get::<i64>(0))
+            })
+            .await
+            .unwrap();
+        });
+    }
+    callers.join_all().await;
+    assert_eq!((value(&world.db, "a").await, value(&world.db, "b").await), (Some(60), Some(60)));
+}
+
+async fn a_closed_database_refuses_and_has_kept_everything(world: World) {
+    let mut callers = JoinSet::new();
+    for n in 0..100i64 {
+        let db = world.db.clone();
+        callers.spawn(async move {
+            let id = n.to_string();
+            db.write(move |tx| tx.execute(&INSERT, params![&id, n]).map(drop)).await.is_ok()
+        });
+    }
+    tokio::task::yield_now().await;
+    world.db.close().await;
+    let kept = callers.join_all().await.into_iter().filter(|kept| *kept).count();
+    let refused = insert(&world.db, "late", 1).await;
+    assert_eq!(refused.unwrap_err().code(), ErrorCode::StorageShuttingDown);
+
+    let again = palyra_storage::Database::open(world.options.clone()).await.unwrap();
+    assert_eq!(count(&again).await, kept as i64);
+}
+
+async fn a_caller_that_went_away_does_not_disturb(world: World) {
+    for n in 0..50i64 {
+        let id = n.to_string();
+        let db = world.db.clone();
+        let call = tokio::spawn(async move {
+            db.write(move |tx| tx.execute(&INSERT, params![&id, n]).map(drop)).await
+        });
+        tokio::task::yield_now().await;
+        call.abort();
+    }
+    insert(&world.db, "last", 1).await.unwrap();
+    assert_eq!(value(&world.db, "last").await, Some(1));
+}
