@@ -64,10 +64,20 @@ impl TestDatabase {
         Ok(output.trim_end_matches('\n').to_owned())
     }
 
-    /// The schema as SQL, without what differs between two dumps of one schema: comments, blank
-    /// lines and the random key of `\restrict`.
+    /// The schema as SQL.
     pub fn dump_schema(&self) -> anyhow::Result<String> {
-        let args = ["--schema-only", "--no-owner", "--no-privileges", "--dbname", &self.name];
+        self.dump_with(&["--schema-only"])
+    }
+
+    /// Schema and rows as SQL, to be read back by [`Self::psql`].
+    pub fn dump(&self) -> anyhow::Result<String> {
+        self.dump_with(&["--inserts", "--rows-per-insert=100"])
+    }
+
+    /// Without what differs between two dumps of one database: comments, blank lines and the
+    /// random key of `\restrict`.
+    fn dump_with(&self, options: &[&str]) -> anyhow::Result<String> {
+        let args = [options, &["--no-owner", "--no-privileges", "--dbname", &self.name]].concat();
         let dump = self.cluster.client("pg_dump", &args, "")?;
         let noise = ["--", "\\restrict", "\\unrestrict"];
         let kept = dump

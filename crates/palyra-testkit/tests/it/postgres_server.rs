@@ -2,7 +2,7 @@ use std::path::Path;
 
 use palyra_testkit::postgres::{DatabaseLocale, PostgresServer, StopMode, TestDatabase};
 
-use crate::world::any_process_in;
+use crate::world::{any_process_in, eventually, is_alive};
 
 fn database(locale: DatabaseLocale) -> TestDatabase {
     PostgresServer::shared().unwrap().create_database(locale).unwrap()
@@ -97,11 +97,22 @@ fn a_killed_server_that_is_not_started_again_leaves_nothing() {
     let dir = server.socket_dir().to_owned();
     let segment = shared_memory_segment(&dir);
     assert!(is_listed(&segment));
-    server.kill_dash_nine().unwrap();
+    let database = server.create_database(DatabaseLocale::C).unwrap();
+    // A backend that computes does not notice the death of its server.
+    let endless = "SELECT count(*) FROM generate_series(1, 1e12)";
+    let find = format!("SELECT pid FROM pg_stat_activity WHERE query LIKE '{endless}%'");
+    std::thread::scope(|scope| {
+        scope.spawn(|| database.psql(endless).unwrap_err());
+        let found = || database.psql(&find).unwrap();
+        assert!(eventually(|| !found().is_empty()));
+        let busy = found();
+        server.kill_dash_nine().unwrap();
+        assert!(!is_alive(&busy), "backend {busy} survives");
+    });
+    assert!(is_listed(&segment), "the kill spared a process, which cleaned up");
     let again = server.kill_dash_nine().unwrap_err().to_string();
     assert_eq!(again, "the server is not running");
-    assert!(is_listed(&segment), "the kill spared a process, which cleaned up");
-    drop(server);
+    drop((server, database));
     assert!(!dir.exists());
     assert!(!is_listed(&segment), "segment {segment} is left behind");
 }

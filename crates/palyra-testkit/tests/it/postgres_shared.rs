@@ -9,7 +9,7 @@ use palyra_testkit::fs::ScratchDir;
 use palyra_testkit::postgres::{DatabaseLocale, PostgresServer};
 use palyra_testkit::process::{Builder, Process, is_reexecuted, reexec_test};
 
-use crate::world::{LONG, any_process_in, eventually, is_alive, stay, value_of};
+use crate::world::{LONG, any_process_in, children_of, eventually, is_alive, stay, value_of};
 
 #[test]
 #[ignore = "a child process of the other tests"]
@@ -75,6 +75,26 @@ fn processes_that_start_at_once_meet_at_one_server_which_goes_after_the_last() {
     drop(newcomer);
     assert!(eventually(|| place.is_empty() && !any_process_in(&dirs[0])));
     assert!(!is_alive(&server));
+}
+
+#[test]
+fn a_server_without_users_stays_for_one_that_comes_soon() {
+    let place = Place::new();
+    let first = place.child().spawn().unwrap();
+    let dir = joined(&first);
+    let supervisor = || pid_in(&dir.join("supervisor.pid"));
+    // The supervisor waits for the users' lock, and between two users it sleeps.
+    assert!(eventually(|| !children_of(&supervisor(), "flock").is_empty()));
+    let waiting = supervisor();
+    drop(first);
+    assert!(eventually(|| !children_of(&waiting, "sleep").is_empty()));
+
+    let second = place.child().spawn().unwrap();
+    assert_eq!(joined(&second), dir);
+    assert!(eventually(|| !children_of(&supervisor(), "flock").is_empty()));
+    assert!(is_alive(&pid_in(&dir.join("data/postmaster.pid"))));
+    drop(second);
+    assert!(eventually(|| place.is_empty() && !any_process_in(&dir)));
 }
 
 #[test]

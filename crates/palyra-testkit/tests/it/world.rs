@@ -24,13 +24,28 @@ pub(crate) fn is_alive(pid: &str) -> bool {
     stat.rsplit_once(") ").is_some_and(|(_, rest)| !rest.starts_with('Z'))
 }
 
-/// Whether any process has `dir` in its command line or as its working directory.
+/// Whether any process has `dir` in its command line or works in it, under whatever name it has by
+/// now.
 pub(crate) fn any_process_in(dir: &Path) -> bool {
     std::fs::read_dir("/proc").unwrap().flatten().any(|entry| {
         let cwd = std::fs::read_link(entry.path().join("cwd")).unwrap_or_default();
         let line = std::fs::read_to_string(entry.path().join("cmdline")).unwrap_or_default();
-        cwd.starts_with(dir) || line.contains(dir.to_str().unwrap())
+        [cwd.to_str().unwrap_or_default(), &line]
+            .iter()
+            .any(|text| text.contains(dir.to_str().unwrap()))
     })
+}
+
+/// The ids of the processes that `parent` has started, by name.
+pub(crate) fn children_of(parent: &str, name: &str) -> Vec<String> {
+    let pids = std::fs::read_dir("/proc").unwrap().flatten();
+    pids.filter_map(|entry| entry.file_name().into_string().ok())
+        .filter(|pid| {
+            let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
+            let Some((head, rest)) = stat.rsplit_once(") ") else { return false };
+            head.ends_with(&format!("({name}")) && rest.split(' ').nth(1) == Some(parent)
+        })
+        .collect()
 }
 
 /// What follows `name=` in a line.
