@@ -1,1 +1,7 @@
+//! What fails around the database: typed errors, no panic, and work goes on when the cause is gone.
 
+mod corruption;
+mod disk_full;
+mod lost_commit;
+mod permissions;
+mod postgres_away;

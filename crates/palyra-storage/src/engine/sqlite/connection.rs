@@ -58,8 +58,13 @@ fn prepare(connection: &Connection) -> rusqlite::Result<()> {
 /// disk, and only the former leaves the transaction alive.
 pub(crate) fn classify(error: Error, path: &Path) -> StorageError {
     let code = error.sqlite_error_code();
+    let extended = error.sqlite_error().map(|error| error.extended_code);
     let cause = Arc::new(error);
     match code {
+        // The index of the log could not be made larger: what a full disk does to it.
+        Some(_) if extended == Some(rusqlite::ffi::SQLITE_IOERR_SHMSIZE) => {
+            StorageError::DiskFull(cause)
+        }
         Some(ErrorCode::ConstraintViolation) => StorageError::Constraint(cause),
         Some(ErrorCode::DiskFull) => StorageError::DiskFull(cause),
         Some(ErrorCode::DatabaseCorrupt | ErrorCode::NotADatabase) => StorageError::Corrupt(cause),
@@ -83,8 +88,8 @@ pub(crate) fn classify(error: Error, path: &Path) -> StorageError {
     }
 }
 
+/// Whether this process may write to the folder of `path`, by the system's own judgement.
 fn is_writable(path: &Path) -> bool {
-    path.parent()
-        .and_then(|folder| std::fs::metadata(folder).ok())
-        .is_some_and(|folder| !folder.permissions().readonly())
+    let folder = path.parent().unwrap_or(Path::new("."));
+    rustix::fs::access(folder, rustix::fs::Access::WRITE_OK).is_ok()
 }

@@ -1,0 +1,111 @@
+//! Postgres stopped and started again under load.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicI64, Ordering};
+
+use palyra_common::error::ErrorCode;
+use palyra_common::time::Duration;
+use palyra_storage::{Database, OpenOptions, params};
+use palyra_testkit::postgres::{DatabaseLocale, PostgresServer, StopMode, TestDatabase};
+use tokio::task::JoinSet;
+
+use crate::world::{ADD, create_notes, insert, value};
+
+struct Shared {
+    server: PostgresServer,
+    database: TestDatabase,
+    folder: tempfile::TempDir,
+}
+
+impl Shared {
+    fn start() -> Self {
+        let server = PostgresServer::start().unwrap();
+        let database = server.create_database(DatabaseLocale::C).unwrap();
+        Self { server, database, folder: tempfile::tempdir().unwrap() }
+    }
+
+    async fn open(&self, retry_for: Duration) -> Database {
+        let mut options = OpenOptions::in_directory(self.folder.path());
+        options.config.url = self.database.url();
+        options.config.connections = 4;
+        options.config.retry_for = retry_for;
+        let db = Database::open(options).await.unwrap();
+        create_notes(&db).await.unwrap();
+        insert(&db, "sum", 0).await.unwrap();
+        db
+    }
+}
+
+async fn add(db: &Database) -> Result<i64, palyra_storage::StorageError> {
+    db.write(|tx| tx.query_one(&ADD, params!["sum", 1i64], |row| row.get(0))).await
+}
+
+#[derive(Clone, Copy)]
+enum Stop {
+    Fast,
+    Immediate,
+    Kill,
+}
+
+/// Whoever is patient enough notices nothing but the delay.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn crash_and_return_of_postgres_loses_and_doubles_nothing() {
+    let mut shared = Shared::start();
+    let db = shared.open(Duration::from_secs(60)).await;
+    let (done, stop) = (Arc::new(AtomicI64::new(0)), Arc::new(AtomicBool::new(false)));
+    let mut callers = JoinSet::new();
+    for _ in 0..8 {
+        let (db, done, stop) = (db.clone(), done.clone(), stop.clone());
+        callers.spawn(async move {
+            while !stop.load(Ordering::Relaxed) {
+                add(&db).await.unwrap();
+                done.fetch_add(1, Ordering::Relaxed);
+            }
+        });
+    }
+    for how in [Stop::Fast, Stop::Immediate, Stop::Kill] {
+        progress(&done).await;
+        match how {
+            Stop::Fast => shared.server.stop(StopMode::Fast).unwrap(),
+            Stop::Immediate => shared.server.stop(StopMode::Immediate).unwrap(),
+            Stop::Kill => shared.server.kill_dash_nine().unwrap(),
+        }
+        shared.server.start_again().unwrap();
+    }
+    progress(&done).await;
+    stop.store(true, Ordering::Relaxed);
+    callers.join_all().await;
+    assert_eq!(value(&db, "sum").await, Some(done.load(Ordering::Relaxed)));
+}
+
+/// Waits until the callers have done something more.
+async fn progress(done: &AtomicI64) {
+    let before = done.load(Ordering::Relaxed);
+    let deadline = std::time::Instant::now() + std::time::Duration::from_secs(60);
+    while done.load(Ordering::Relaxed) < before + 20 {
+        assert!(std::time::Instant::now() < deadline, "no progress since {before}");
+        tokio::time::sleep(std::time::Duration::from_millis(5)).await;
+    }
+}
+
+/// Whoever is not gets a typed error, and the next call after the server's return succeeds.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn an_absent_postgres_is_told_and_its_return_is_enough() {
+    let mut shared = Shared::start();
+    let db = shared.open(Duration::from_millis(200)).await;
+    let mut news = db.subscribe(palyra_storage::Topic::new("notes"));
+    shared.server.stop(StopMode::Fast).unwrap();
+    let away = add(&db).await.unwrap_err();
+    assert_eq!(away.code(), ErrorCode::StorageUnavailable, "{away:?}");
+    let away = db.schema().await.unwrap_err();
+    assert_eq!(away.code(), ErrorCode::StorageUnavailable, "{away:?}");
+    let mut options = OpenOptions::in_directory(shared.folder.path());
+    options.config.url = shared.database.url();
+    let away = Database::open(options).await.unwrap_err();
+    assert_eq!(away.code(), ErrorCode::StorageUnavailable, "{away:?}");
+    shared.server.start_again().unwrap();
+    assert_eq!(add(&db).await.unwrap(), 1);
+    // Whoever waits looks again as soon as notices can be heard again.
+    let limit = std::time::Duration::from_secs(20);
+    tokio::time::timeout(limit, news.changed()).await.expect("woken after the reconnect");
+}

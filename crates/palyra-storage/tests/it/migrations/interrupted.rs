@@ -1,0 +1,96 @@
+//! A migration that is killed starts again and completes.
+
+use std::time::Duration;
+
+use palyra_storage::{Database, OpenOptions, SCHEMA_VERSION, Sql, params, sql};
+use palyra_testkit::crash::CrashPlan;
+use palyra_testkit::process::{Builder, is_reexecuted, reexec_test};
+use palyra_testkit::seed::{Seed, rounds};
+
+use super::{NEXT, fixtures, weight};
+use crate::world::{World, on_every_engine};
+
+const LIMIT: Duration = Duration::from_secs(60);
+
+on_every_engine!(a_crash_at_any_point_is_made_good, a_kill_at_any_moment_is_made_good);
+
+fn migrating(world: &World) -> Builder {
+    reexec_test("migrations::interrupted::migrate_in_a_child")
+        .unwrap()
+        .data_dir(world.folder.path())
+        .env("PALYRA_STORAGE_URL", &world.options.config.url)
+}
+
+/// The child: opens the database with the next schema.
+#[test]
+#[ignore = "started by another test"]
+fn migrate_in_a_child() {
+    if !is_reexecuted() {
+        return;
+    }
+    let mut options = OpenOptions::in_directory(std::env::var_os("PALYRA_DATA_DIR").unwrap());
+    options.config.url = std::env::var("PALYRA_STORAGE_URL").unwrap();
+    options.migrations = &NEXT;
+    println!("opening");
+    let runtime = tokio::runtime::Runtime::new().unwrap();
+    runtime.block_on(async { Database::open(options).await.unwrap().close().await });
+    println!("migrated");
+}
+
+async fn complete(world: &World, rows: i64) {
+    let options = OpenOptions { migrations: &NEXT, ..world.options.clone() };
+    let db = Database::open(options).await.unwrap();
+    assert_eq!(db.schema().await.unwrap().version, SCHEMA_VERSION + 1);
+    assert_eq!(weight(&db).await, (rows, rows));
+}
+
+async fn a_crash_at_any_point_is_made_good(world: World) {
+    fixtures::fill(&world.db).await;
+    world.db.close().await;
+    let mut points = vec!["migrate.inside_step", "migrate.after_step"];
+    if world.postgres.is_none() {
+        points.insert(0, "migrate.after_copy");
+    }
+    for point in points {
+        let plan = CrashPlan::at(point);
+        let mut child = migrating(&world).crash(&plan).spawn().unwrap();
+        plan.expect_crash(&mut child, LIMIT).unwrap();
+    }
+    complete(&world, 3).await;
+}
+
+async fn a_kill_at_any_moment_is_made_good(world: World) {
+    const MANY: Sql = sql!(
+        "INSERT INTO events (seq, at, kind, subject, body)
+         WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 20000)
+         SELECT i, 0, 'k', 's', 'null' FROM n"
+    );
+    const DOWN: Sql = sql!("DROP INDEX events_by_weight");
+    const UNDO: Sql = sql!("ALTER TABLE events DROP COLUMN weight");
+    const OLD: Sql = sql!("UPDATE schema_state SET version = version - 1");
+    let mut rng = Seed::from_env_or_random("PALYRA_TEST_SEED").unwrap().rng();
+    world.db.write(|tx| tx.execute(&MANY, params![])).await.unwrap();
+    world.db.close().await;
+    let mut killed_before_the_end = 0;
+    for _ in 0..rounds(5, 40) {
+        let mut child = migrating(&world).spawn().unwrap();
+        child.wait_for_line("opening", LIMIT).unwrap();
+        std::thread::sleep(rng.duration(Duration::ZERO..Duration::from_millis(150)));
+        child.kill_dash_nine().unwrap();
+        let done = child.logs().contains("migrated");
+        killed_before_the_end += i32::from(!done);
+        let options = OpenOptions { migrations: &NEXT, ..world.options.clone() };
+        let db = Database::open(options).await.unwrap();
+        assert_eq!(weight(&db).await, (20_000, 20_000));
+        // Back to the schema before, for the next round.
+        db.write(|tx| {
+            [&DOWN, &UNDO, &OLD]
+                .into_iter()
+                .try_for_each(|sql| tx.execute(sql, params![]).map(drop))
+        })
+        .await
+        .unwrap();
+        db.close().await;
+    }
+    println!("killed before the end: {killed_before_the_end}");
+}
