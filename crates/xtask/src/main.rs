@@ -21,10 +21,24 @@ usage: cargo xtask <command>
   help                      show this
 ";
 
-fn main() -> Result<ExitCode> {
+fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     let words: Vec<&str> = arguments.iter().map(String::as_str).collect();
-    let passed = match words.as_slice() {
+    match run(&words) {
+        Ok(true) => ExitCode::SUCCESS,
+        Ok(false) => ExitCode::FAILURE,
+        Err(error) => {
+            // Not as `main`'s result: a backtrace would bury what to do. If standard error is
+            // closed, the exit code still tells.
+            let _ = writeln!(std::io::stderr().lock(), "error: {error:#}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+/// Does what the words say; whether all is well.
+fn run(words: &[&str]) -> Result<bool> {
+    Ok(match words {
         ["tidy"] => tidy::run()?,
         ["codegen"] => codegen::run(false).map(|()| true)?,
         ["codegen", "--check"] => codegen::run(true).map(|()| true)?,
@@ -36,9 +50,8 @@ fn main() -> Result<ExitCode> {
             std::io::stdout().lock().write_all(HELP.as_bytes())?;
             true
         }
-        _ => bail!("unknown arguments: {}\n\n{HELP}", arguments.join(" ")),
-    };
-    Ok(if passed { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+        _ => bail!("unknown arguments: {}\n\n{HELP}", words.join(" ")),
+    })
 }
 
 fn all_names(words: &[&str]) -> bool {

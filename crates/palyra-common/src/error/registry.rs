@@ -33,7 +33,7 @@ error_codes! {
         hint: "Give the user that runs the daemon write permission on the data directory, or remount its file system writable; on Postgres, point `storage.url` to the primary.";
     StorageCorrupt = "storage/corrupt", Final,
         means: "the database file is damaged or is not a database",
-        hint: "Stop the daemon, keep a copy of the damaged file, and restore the newest good backup with `palyra backup restore`.";
+        hint: "Stop the daemon, keep a copy of the damaged file, and put the newest good backup in its place.";
     StorageNewerSchema = "storage/newer_schema", Final,
         means: "the database was written by a newer version of Palyra",
         hint: "Start the newer version, or restore the copy that was kept beside the database before it was migrated.";
@@ -54,17 +54,17 @@ error_codes! {
         hint: "Nothing to do: the new owner goes on with the work. If it repeats, check that the node is not starved of CPU and that its connection to the database is steady.";
     StorageInvalidValue = "storage/invalid_value", Final,
         means: "a stored or given value has the wrong shape",
-        hint: "If the value was given, correct it. If it was stored, the data was changed from outside or by a faulty version: restore a backup or report it with `palyra bundle`.";
+        hint: "If the value was given, correct it. If it was stored, the data was changed from outside or by a faulty version: restore a backup, or report it.";
     StorageShuttingDown = "storage/shutting_down", Retryable,
         means: "the daemon is stopping and takes no more work",
         hint: "Try again when the daemon is back, or on another node.";
     StorageInternal = "storage/internal", Final,
         means: "the storage layer met a case that it does not expect",
-        hint: "This is a defect in Palyra. Report it with the output of `palyra bundle`.";
+        hint: "This is a defect in Palyra. Report it with the message and the log around it.";
 
     JournalBrokenChain = "journal/broken_chain", Final,
         means: "the audit journal does not match its own hash chain",
-        hint: "Keep a copy of the database as evidence, run `palyra audit verify` to see where the chain breaks, and compare with a backup.";
+        hint: "Keep a copy of the database as evidence, and compare the entries around the one that the message names with a backup.";
 
     BlobNotFound = "blob/not_found", Final,
         means: "the content that a row refers to is not in the blob store",

@@ -11,7 +11,8 @@ pub(super) struct Figure {
     pub(super) unit: String,
     /// The raw reference, measured in the same run, in the same unit.
     pub(super) reference: Option<f64>,
-    /// The value by the reference.
+    /// How the value compares with the reference, as the bench judges it: with several turns, the
+    /// median of their ratios, which is not the ratio of the two medians shown beside it.
     pub(super) ratio: Option<f64>,
     pub(super) goal: Option<Goal>,
 }

@@ -12,7 +12,7 @@ use crate::world::{World, on_every_engine};
 
 const LIMIT: Duration = Duration::from_secs(60);
 
-on_every_engine!(a_crash_at_any_point_is_made_good, a_kill_at_any_moment_is_made_good);
+on_every_engine!(a_crash_at_any_point_is_made_good, a_crash_at_any_moment_is_made_good);
 
 fn migrating(world: &World) -> Builder {
     reexec_test("migrations::interrupted::migrate_in_a_child")
@@ -59,7 +59,7 @@ async fn a_crash_at_any_point_is_made_good(world: World) {
     complete(&world, 3).await;
 }
 
-async fn a_kill_at_any_moment_is_made_good(world: World) {
+async fn a_crash_at_any_moment_is_made_good(world: World) {
     const MANY: Sql = sql!(
         "INSERT INTO events (seq, at, kind, subject, body)
          WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 20000)

@@ -1,0 +1,116 @@
+//! `palyrad` as a process: started, refused, stopped, killed.
+#![allow(
+    clippy::panic,
+    clippy::print_stdout,
+    clippy::unwrap_used,
+    reason = "a failure is the verdict, and what children print is read"
+)]
+
+use std::path::Path;
+use std::time::Duration;
+
+use palyra_storage::{Database, JournalStore, OpenOptions};
+use palyra_testkit::postgres::{DatabaseLocale, PostgresServer};
+use palyra_testkit::process::{Builder, Process, Stream, Termination};
+
+const LIMIT: Duration = Duration::from_secs(60);
+
+fn palyrad() -> Builder {
+    Process::builder(env!("CARGO_BIN_EXE_palyrad")).ready_line("palyrad is ready")
+}
+
+fn journal(data_dir: &Path) -> Vec<String> {
+    let runtime = tokio::runtime::Runtime::new().unwrap();
+    runtime.block_on(async {
+        let db = Database::open(OpenOptions::in_directory(data_dir)).await.unwrap();
+        let journal = JournalStore::new(db.clone());
+        assert_eq!(journal.verify().await.unwrap().fault, None);
+        let entries = journal.page_after(0, 100).await.unwrap();
+        db.close().await;
+        entries.into_iter().map(|entry| entry.event.action).collect()
+    })
+}
+
+/// Waits for the end and returns what was printed as an error, with the exit code.
+fn refused(builder: Builder) -> (Option<i32>, String) {
+    let mut process = builder.spawn().unwrap();
+    let status = process.wait(LIMIT).unwrap();
+    (status.code(), process.lines(Stream::Stderr).unwrap().join("\n"))
+}
+
+#[test]
+fn it_starts_without_any_configuration_and_stops_when_asked() {
+    let mut daemon = palyrad().temporary_data_dir().unwrap().spawn().unwrap();
+    let ready = daemon.wait_ready(LIMIT).unwrap();
+    assert!(ready.contains("sqlite, schema"), "{ready}");
+    let data_dir = daemon.data_dir().unwrap().to_owned();
+    let ended = daemon.terminate(LIMIT).unwrap();
+    assert!(matches!(ended, Termination::Orderly(status) if status.success()), "{ended:?}");
+    assert_eq!(journal(&data_dir), ["daemon.started", "daemon.stopped"]);
+}
+
+#[test]
+fn it_starts_again_after_a_kill() {
+    let mut daemon = palyrad().temporary_data_dir().unwrap().spawn().unwrap();
+    for _ in 0..3 {
+        daemon.wait_ready(LIMIT).unwrap();
+        daemon.kill_dash_nine().unwrap();
+        daemon.restart().unwrap();
+    }
+    daemon.wait_ready(LIMIT).unwrap();
+    daemon.kill_dash_nine().unwrap();
+    assert_eq!(journal(daemon.data_dir().unwrap()), ["daemon.started"; 4]);
+}
+
+#[test]
+fn a_second_one_in_the_same_directory_is_refused() {
+    let first = palyrad().temporary_data_dir().unwrap().spawn().unwrap();
+    first.wait_ready(LIMIT).unwrap();
+    let (code, told) = refused(palyrad().data_dir(first.data_dir().unwrap()));
+    assert_eq!(code, Some(1));
+    assert!(told.contains("storage/locked") && told.contains("what to do:"), "{told}");
+}
+
+#[test]
+fn two_share_a_postgres() {
+    let server = PostgresServer::shared().unwrap();
+    let database = server.create_database(DatabaseLocale::C).unwrap();
+    let node = || {
+        palyrad().temporary_data_dir().unwrap().env("PALYRA_STORAGE_URL", database.url()).spawn()
+    };
+    let (first, second) = (node().unwrap(), node().unwrap());
+    assert!(first.wait_ready(LIMIT).unwrap().contains("postgres"));
+    assert!(second.wait_ready(LIMIT).unwrap().contains("postgres"));
+    let started = database.psql("SELECT count(*) FROM journal WHERE action = 'daemon.started'");
+    assert_eq!(started.unwrap(), "2");
+}
+
+#[test]
+fn a_wrong_configuration_is_refused_with_a_reason() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("palyra.toml");
+    for (text, reason) in [
+        ("[storage]\nqueu = 1\n", "unknown field `queu`"),
+        ("[storage\n", "palyra.toml"),
+        ("[storage]\nlease_ttl = \"soon\"\n", "lease_ttl"),
+    ] {
+        std::fs::write(&file, text).unwrap();
+        let (code, told) = refused(palyrad().data_dir(folder.path()));
+        assert_eq!(code, Some(2), "{told}");
+        assert!(told.contains(reason) && told.contains("common/invalid_input"), "{told}");
+    }
+    std::fs::write(&file, "[storage]\nurl = \"mysql://anna:geheim@db/x\"\n").unwrap();
+    let (code, told) = refused(palyrad().data_dir(folder.path()));
+    assert_eq!(code, Some(1));
+    assert!(told.contains("storage/invalid_value") && !told.contains("geheim"), "{told}");
+}
+
+#[test]
+fn a_data_directory_that_cannot_be_made_is_refused_with_a_reason() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("file");
+    std::fs::write(&file, "").unwrap();
+    let (code, told) = refused(palyrad().data_dir(file.join("data")));
+    assert_eq!(code, Some(1));
+    assert!(told.contains("code: storage/"), "{told}");
+}
