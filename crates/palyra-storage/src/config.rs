@@ -18,7 +18,7 @@ pub struct StorageConfig {
     pub readers: u32,
     /// How many writes, and as many reads, may wait; more callers wait to be let in.
     pub queue: u32,
-    /// How long a write is tried again while Postgres is away.
+    /// How long opening and each write are tried again while Postgres is away.
     pub retry_for: Duration,
     /// How long a lease lasts unless it is renewed.
     pub lease_ttl: Duration,

@@ -66,7 +66,8 @@ pub(super) fn postgres(
     bell: &Arc<Bell>,
     closed: watch::Receiver<bool>,
 ) -> Result<Started, StorageError> {
-    postgres::migrate::migrate(&runtime()?, dial, options.migrations)?;
+    let patience = options.config.retry_for.into();
+    postgres::migrate::migrate(&runtime()?, dial, options.migrations, patience)?;
 
     let (queues, writes, reads) = queues(options);
     let outgoing = Arc::new(Outgoing::default());

@@ -1,6 +1,7 @@
 //! SQLite: one writer thread that commits for everybody, a few reader threads.
 
 pub(crate) mod connection;
+mod log_size;
 pub(crate) mod migrate;
 pub(crate) mod readers;
 pub(crate) mod statements;

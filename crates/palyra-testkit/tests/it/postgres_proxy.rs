@@ -68,10 +68,12 @@ fn the_chosen_commit_is_lost_or_done_and_other_connections_live_on() {
             let (expected, before, after) = match kind {
                 CutKind::BeforeForward => ("1", 1, 0),
                 CutKind::AfterForward => ("1,2", 0, 1),
+                CutKind::LateForward => unreachable!("not among both"),
             };
             assert_eq!(rows(&database), expected, "{kind:?}");
-            let counts = CutCounts { commits: 2, before_forward: before, after_forward: after };
-            assert_eq!(proxy.counts(), counts);
+            let counts = proxy.counts();
+            assert_eq!((counts.commits, counts.before_forward), (2, before));
+            assert_eq!((counts.after_forward, counts.late_forward), (after, 0));
 
             run(&mut other, "BEGIN").unwrap();
             assert_eq!(run(&mut other, "COMMIT").unwrap(), "COMMIT");
@@ -142,81 +144,25 @@ fn random_cuts_of_concurrent_clients_add_up() {
     });
     let counts = proxy.counts();
     assert_eq!(counts.commits, 100);
-    assert_eq!(acknowledged + counts.before_forward + counts.after_forward, 100);
-    assert!(counts.before_forward > 0 && counts.after_forward > 0, "{counts:?}");
-    let kept: u64 = database.psql("SELECT count(*) FROM t").unwrap().parse().unwrap();
-    assert_eq!(kept, acknowledged + counts.after_forward, "{counts:?}");
+    let CutCounts { before_forward, after_forward, late_forward, .. } = counts;
+    assert_eq!(acknowledged + before_forward + after_forward + late_forward, 100);
+    assert!(before_forward > 0 && after_forward > 0 && late_forward > 0, "{counts:?}");
+    kept(&database, acknowledged + after_forward + late_forward);
 }
 
 #[test]
-fn a_cancellation_passes() {
-    let (proxy, database) = proxied(CutPlan::Never);
+fn a_late_commit_is_done_after_its_client_has_gone() {
+    let (proxy, database) = proxied(CutPlan::AtCommit { nth: 1, kind: CutKind::LateForward });
     let mut client = Client::connect(&proxy, &database).unwrap();
-    let key = client.key();
-    client.send(&[query("SELECT pg_sleep(1000)")]).unwrap();
-    let sleeping = "SELECT count(*) FROM pg_stat_activity WHERE query LIKE '%pg_sleep(1000)' \
-                    AND datname = current_database() AND pid <> pg_backend_pid()";
-    assert!(eventually(|| database.psql(sleeping).unwrap() == "1"));
-    Client::cancel(&proxy, &key).unwrap();
-    let answers = client.answers().unwrap();
-    let error = String::from_utf8_lossy(&answers.last().unwrap().1).into_owned();
-    assert!(error.contains("57014"), "{error}");
+    client.simple("BEGIN; INSERT INTO t VALUES (1)").unwrap();
+    is_lost(client.simple("COMMIT"));
+    kept(&database, 1);
+    assert_eq!(proxy.counts().late_forward, 1);
 }
 
-#[test]
-fn a_dropped_proxy_ends_its_connections_threads_and_directory() {
-    let (proxy, database) = proxied(CutPlan::Never);
-    let mut clients = [0; 3].map(|_| Client::connect(&proxy, &database).unwrap());
-    clients[0].simple("SELECT 1").unwrap();
-    let dir = proxy.socket_dir().to_owned();
-    assert_eq!(threads_of(&proxy), 1 + 2 * 3, "one accepts, two serve each connection");
-    let name = thread_name(&proxy);
-    drop(proxy);
-    assert!(eventually(|| threads_named(&name) == 0));
-    for mut client in clients {
-        is_lost(client.simple("SELECT 1"));
-    }
-    assert!(!dir.exists());
-    let connected = "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database()";
-    assert!(eventually(|| database.psql(connected).unwrap() == "1"));
-}
-
-#[test]
-fn connections_are_bounded_and_those_that_end_make_room() {
-    let server = PostgresServer::start().unwrap();
-    let database = server.create_database(DatabaseLocale::C).unwrap();
-    let proxy = CutProxy::start(&server, CutPlan::Never).unwrap();
-    let mut held: Vec<_> = (0..200).map(|_| silent_connection(&proxy)).collect();
-    is_lost(Client::connect(&proxy, &database).map(drop));
-    assert!(eventually(|| threads_of(&proxy) == 1 + 2 * 200));
-    held.truncate(100);
-    assert!(eventually(|| Client::connect(&proxy, &database).is_ok()));
-}
-
-fn silent_connection(proxy: &CutProxy) -> UnixStream {
-    let socket = proxy.socket_dir().join(format!(".s.PGSQL.{}", proxy.port()));
-    UnixStream::connect(socket).unwrap()
-}
-
-/// The threads are named after the directory, as far as the kernel keeps names.
-fn thread_name(proxy: &CutProxy) -> String {
-    proxy.socket_dir().file_name().unwrap().to_str().unwrap().to_owned()
-}
-
-fn threads_of(proxy: &CutProxy) -> usize {
-    threads_named(&thread_name(proxy))
-}
-
-fn threads_named(name: &str) -> usize {
-    let threads = std::fs::read_dir("/proc/self/task").unwrap().flatten();
-    let names = threads.filter_map(|entry| std::fs::read_to_string(entry.path().join("comm")).ok());
-    names.filter(|found| found.trim_end() == name).count()
-}
-
-#[test]
-fn the_url_leads_through_the_proxy() {
-    let (proxy, database) = proxied(CutPlan::Never);
-    let host = proxy.socket_dir().to_str().unwrap().replace('/', "%2F");
-    let expected = format!("{}?host={host}&port={}", database.name(), proxy.port());
-    assert!(proxy.url(&database).ends_with(&expected), "{}", proxy.url(&database));
+/// Waits until so many rows are there: a late COMMIT takes its time.
+fn kept(database: &TestDatabase, expected: u64) {
+    let count = || database.psql("SELECT count(*) FROM t").unwrap();
+    eventually("the expected rows", || count() == expected.to_string());
+    assert_eq!(count(), expected.to_string());
 }

@@ -24,14 +24,15 @@ const PATIENCE: &str = "SET statement_timeout = 0; SET idle_in_transaction_sessi
 const TRY_LOCK: &str = "SELECT pg_try_advisory_lock($1)";
 
 /// Carries out what is missing. The lock belongs to the session, so it ends with a node that is
-/// killed.
+/// killed. A server that is still starting is waited for.
 pub(crate) fn migrate(
     runtime: &Runtime,
     dial: &Dial,
     migrations: &'static [Migration],
+    patience: Duration,
 ) -> Result<(), StorageError> {
     let fault = |error: Error| classify(error).error;
-    let mut link = runtime.block_on(dial.bare_link()).map_err(fault)?;
+    let mut link = first_link(runtime, dial, patience)?;
     runtime.block_on(link.client.batch_execute(PATIENCE)).map_err(fault)?;
     runtime.block_on(lock(&link.client))?;
     let state = transaction(runtime, &mut link, None, |tx| {
@@ -50,6 +51,19 @@ pub(crate) fn migrate(
         crash_point!("migrate.after_step");
     }
     Ok(())
+}
+
+fn first_link(runtime: &Runtime, dial: &Dial, patience: Duration) -> Result<Link, StorageError> {
+    let deadline = Instant::now() + patience;
+    loop {
+        match runtime.block_on(dial.bare_link()).map_err(classify) {
+            Ok(link) => return Ok(link),
+            Err(fault) if fault.again.is_some() && Instant::now() + LOCK_PAUSE < deadline => {
+                std::thread::sleep(LOCK_PAUSE);
+            }
+            Err(fault) => return Err(fault.error),
+        }
+    }
 }
 
 async fn lock(client: &Client) -> Result<(), StorageError> {

@@ -7,6 +7,7 @@ use tokio::sync::mpsc;
 
 use super::SqliteFile;
 use super::connection::{classify, open_writer};
+use super::log_size::LogSize;
 use super::statements::{SqliteStatements, savepoint};
 use crate::notify::{Bell, Topic};
 use crate::tx::{SavepointStep, Tx, fails_everything};
@@ -46,9 +47,11 @@ impl Writer {
     /// Works until the last handle is gone.
     pub(crate) fn run(mut self) {
         let mut ran = Vec::with_capacity(GROUP_LIMIT);
+        let mut log_size = LogSize::of(self.file.path());
         while let Some(first) = self.units.blocking_recv() {
-            if let Err(broken) = self.group(first, &mut ran) {
-                self.give_up(broken);
+            match self.group(first, &mut ran) {
+                Ok(()) => self.connection.iter().for_each(|open| log_size.committed(open)),
+                Err(broken) => self.give_up(broken),
             }
         }
     }

@@ -5,7 +5,9 @@ use std::sync::Arc;
 use palyra_common::error::ErrorCode;
 use palyra_common::time::Duration;
 use palyra_storage::{Database, JournalStore, OpenOptions, params};
-use palyra_testkit::postgres::{CutPlan, CutProxy, DatabaseLocale, PostgresServer, TestDatabase};
+use palyra_testkit::postgres::{
+    CutKind, CutPlan, CutProxy, DatabaseLocale, PostgresServer, TestDatabase,
+};
 use palyra_testkit::seed::{Seed, rounds};
 use tokio::task::JoinSet;
 
@@ -55,11 +57,29 @@ async fn crash_of_the_connection_at_commit_is_settled() {
     cut.proxy.set_plan(CutPlan::Never);
     let counts = cut.proxy.counts();
     println!("{counts:?}");
-    assert!(counts.before_forward > 0 && counts.after_forward > 0, "{counts:?}");
+    let kinds = [counts.before_forward, counts.after_forward, counts.late_forward];
+    assert!(kinds.iter().all(|count| *count > 0), "{counts:?}");
     assert_eq!(value(&cut.db, "sum").await, Some(units), "lost or doubled: {counts:?}");
     answers.sort_unstable();
     assert_eq!(answers, (1..=units).collect::<Vec<_>>(), "each answer is its own commit's");
     assert_eq!(JournalStore::new(cut.db.clone()).verify().await.unwrap().fault, None);
+}
+
+/// A COMMIT that overtakes the question about it would be run a second time.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn crash_of_a_connection_whose_commit_still_travels_is_settled() {
+    let cut = behind_a_proxy(Duration::from_secs(30)).await;
+    for round in 1..=5 {
+        cut.proxy.set_plan(CutPlan::AtCommit { nth: 1, kind: CutKind::LateForward });
+        let add = |tx: &mut palyra_storage::Tx<'_>| {
+            tx.query_one(&ADD, params!["sum", 1i64], |row| row.get::<i64>(0))
+        };
+        assert_eq!(cut.db.write(add).await.unwrap(), round);
+    }
+    assert_eq!(cut.proxy.counts().late_forward, 5);
+    // Longer than the latest COMMIT was held back.
+    tokio::time::sleep(std::time::Duration::from_millis(400)).await;
+    assert_eq!(value(&cut.db, "sum").await, Some(5));
 }
 
 /// When nobody can be asked any more, the caller is told that nobody knows.

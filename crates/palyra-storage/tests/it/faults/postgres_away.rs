@@ -101,9 +101,13 @@ async fn an_absent_postgres_is_told_and_its_return_is_enough() {
     assert_eq!(away.code(), ErrorCode::StorageUnavailable, "{away:?}");
     let mut options = OpenOptions::in_directory(shared.folder.path());
     options.config.url = shared.database.url();
-    let away = Database::open(options).await.unwrap_err();
+    options.config.retry_for = Duration::from_millis(200);
+    let away = Database::open(options.clone()).await.unwrap_err();
     assert_eq!(away.code(), ErrorCode::StorageUnavailable, "{away:?}");
+    options.config.retry_for = Duration::from_secs(60);
+    let patient = tokio::spawn(Database::open(options));
     shared.server.start_again().unwrap();
+    patient.await.unwrap().expect("a server that starts late is waited for");
     assert_eq!(add(&db).await.unwrap(), 1);
     // Whoever waits looks again as soon as notices can be heard again.
     let limit = std::time::Duration::from_secs(20);

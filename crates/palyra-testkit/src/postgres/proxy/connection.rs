@@ -5,6 +5,7 @@ use std::net::Shutdown;
 use std::os::unix::net::UnixStream;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::thread;
+use std::time::Duration;
 
 use super::frames::{CommitWatch, Opening, asks_for_ready, is_ready, read_frame, read_opening};
 use super::plan::{CutKind, Decider};
@@ -12,6 +13,8 @@ use super::plan::{CutKind, Decider};
 /// Packets are passed on together up to this size.
 const BATCH: usize = 64 << 10;
 const NEVER: u64 = u64::MAX;
+/// How late a late COMMIT is.
+const LATE: Duration = Duration::from_millis(200);
 
 /// The two ends of a connection.
 #[derive(Debug)]
@@ -72,6 +75,11 @@ impl Link {
                         return Ok(Passed::Ended);
                     }
                     Some(CutKind::AfterForward) => self.doomed.store(requests, Ordering::SeqCst),
+                    Some(CutKind::LateForward) => {
+                        batch.extend_from_slice(&raw);
+                        decider.cut(CutKind::LateForward);
+                        return self.forward_late(&batch);
+                    }
                 }
             }
             batch.extend_from_slice(&raw);
@@ -86,6 +94,15 @@ impl Link {
             }
         }
         Ok(Passed::Ended)
+    }
+
+    /// Lets the client go and passes on what it sent when it has had time to ask elsewhere. The
+    /// server's answer finds nobody, which ends the connection.
+    fn forward_late(&self, batch: &[u8]) -> io::Result<Passed> {
+        self.client.shutdown(Shutdown::Both)?;
+        thread::sleep(LATE);
+        (&self.server).write_all(batch)?;
+        Ok(Passed::Awaiting)
     }
 
     /// Passes the client's first packet on and says what it was.

@@ -11,6 +11,9 @@ pub enum CutKind {
     BeforeForward,
     /// The server has answered the COMMIT; the client never sees the answer.
     AfterForward,
+    /// The client's connection ends at once; the COMMIT, and what was sent together with it,
+    /// reaches the server a moment later.
+    LateForward,
 }
 
 /// Which COMMITs to cut, counted over all connections.
@@ -25,7 +28,7 @@ pub enum CutPlan {
         /// How.
         kind: CutKind,
     },
-    /// Each with a probability between 0 and 1, in either way.
+    /// Each with a probability between 0 and 1, in any of the ways.
     Random {
         /// From which the choices follow. With several connections their order is not the seed's.
         seed: Seed,
@@ -43,6 +46,8 @@ pub struct CutCounts {
     pub before_forward: u64,
     /// Connections cut after the server had answered their COMMIT.
     pub after_forward: u64,
+    /// Connections cut while their COMMIT was still to reach the server.
+    pub late_forward: u64,
 }
 
 #[derive(Debug)]
@@ -84,9 +89,10 @@ impl Decider {
             CutPlan::Never => None,
             CutPlan::AtCommit { nth, kind } => (state.passed == nth).then_some(kind),
             CutPlan::Random { probability, .. } => {
-                let kind = match state.rng.chance(0.5) {
-                    true => CutKind::BeforeForward,
-                    false => CutKind::AfterForward,
+                let kind = match state.rng.within(0..3) {
+                    0 => CutKind::BeforeForward,
+                    1 => CutKind::AfterForward,
+                    _ => CutKind::LateForward,
                 };
                 state.rng.chance(probability).then_some(kind)
             }
@@ -99,6 +105,7 @@ impl Decider {
         match kind {
             CutKind::BeforeForward => counts.before_forward += 1,
             CutKind::AfterForward => counts.after_forward += 1,
+            CutKind::LateForward => counts.late_forward += 1,
         }
     }
 

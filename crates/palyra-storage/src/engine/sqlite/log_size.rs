@@ -1,0 +1,58 @@
+//! Watching the size of the write-ahead log.
+//!
+//! SQLite starts the log over when no reader needs it any more. Readers that always overlap never
+//! let it, and the log grows without bound. When it has grown large the writer waits for the
+//! readers that are there, which are short, and starts the log over.
+
+use std::path::{Path, PathBuf};
+
+use rusqlite::Connection;
+
+/// The log is looked at every so many commits.
+const COMMITS_BETWEEN_LOOKS: u32 = 256;
+/// Larger than what ordinary checkpoints leave behind.
+const LARGE: u64 = 64 << 20;
+
+pub(super) struct LogSize {
+    path: PathBuf,
+    limit: u64,
+    commits: u32,
+}
+
+impl LogSize {
+    pub(super) fn of(database: &Path) -> Self {
+        Self::with_limit(database, LARGE)
+    }
+
+    fn with_limit(database: &Path, limit: u64) -> Self {
+        let mut path = database.as_os_str().to_owned();
+        path.push("-wal");
+        Self { path: path.into(), limit, commits: 0 }
+    }
+
+    /// To be called after each commit.
+    pub(super) fn committed(&mut self, connection: &Connection) {
+        self.commits += 1;
+        if self.commits >= COMMITS_BETWEEN_LOOKS {
+            self.commits = 0;
+            self.look(connection);
+        }
+    }
+
+    fn look(&self, connection: &Connection) {
+        let bytes = std::fs::metadata(&self.path).map_or(0, |log| log.len());
+        if bytes <= self.limit {
+            return;
+        }
+        let busy: rusqlite::Result<i64> =
+            connection.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |row| row.get(0));
+        match busy {
+            Ok(0) => tracing::info!(bytes, "started the write-ahead log over"),
+            Ok(_) => tracing::warn!(bytes, "a long read keeps the write-ahead log from shrinking"),
+            Err(error) => tracing::warn!(%error, bytes, "could not shrink the write-ahead log"),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;
