@@ -163,6 +163,78 @@ fn a_late_commit_is_done_after_its_client_has_gone() {
 /// Waits until so many rows are there: a late COMMIT takes its time.
 fn kept(database: &TestDatabase, expected: u64) {
     let count = || database.psql("SELECT count(*) FROM t").unwrap();
-    eventually("the expected rows", || count() == expected.to_string());
-    assert_eq!(count(), expected.to_string());
+    assert!(eventually(|| count() == expected.to_string()), "{} rows, not {expected}", count());
+}
+
+#[test]
+fn a_cancellation_passes() {
+    let (proxy, database) = proxied(CutPlan::Never);
+    let mut client = Client::connect(&proxy, &database).unwrap();
+    let key = client.key();
+    client.send(&[query("SELECT pg_sleep(1000)")]).unwrap();
+    let sleeping = "SELECT count(*) FROM pg_stat_activity WHERE query LIKE '%pg_sleep(1000)' \
+                    AND datname = current_database() AND pid <> pg_backend_pid()";
+    assert!(eventually(|| database.psql(sleeping).unwrap() == "1"));
+    Client::cancel(&proxy, &key).unwrap();
+    let answers = client.answers().unwrap();
+    let error = String::from_utf8_lossy(&answers.last().unwrap().1).into_owned();
+    assert!(error.contains("57014"), "{error}");
+}
+
+#[test]
+fn a_dropped_proxy_ends_its_connections_threads_and_directory() {
+    let (proxy, database) = proxied(CutPlan::Never);
+    let mut clients = [0; 3].map(|_| Client::connect(&proxy, &database).unwrap());
+    clients[0].simple("SELECT 1").unwrap();
+    let dir = proxy.socket_dir().to_owned();
+    assert_eq!(threads_of(&proxy), 1 + 2 * 3, "one accepts, two serve each connection");
+    let name = thread_name(&proxy);
+    drop(proxy);
+    assert!(eventually(|| threads_named(&name) == 0));
+    for mut client in clients {
+        is_lost(client.simple("SELECT 1"));
+    }
+    assert!(!dir.exists());
+    let connected = "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database()";
+    assert!(eventually(|| database.psql(connected).unwrap() == "1"));
+}
+
+#[test]
+fn connections_are_bounded_and_those_that_end_make_room() {
+    let server = PostgresServer::start().unwrap();
+    let database = server.create_database(DatabaseLocale::C).unwrap();
+    let proxy = CutProxy::start(&server, CutPlan::Never).unwrap();
+    let mut held: Vec<_> = (0..200).map(|_| silent_connection(&proxy)).collect();
+    is_lost(Client::connect(&proxy, &database).map(drop));
+    assert!(eventually(|| threads_of(&proxy) == 1 + 2 * 200));
+    held.truncate(100);
+    assert!(eventually(|| Client::connect(&proxy, &database).is_ok()));
+}
+
+fn silent_connection(proxy: &CutProxy) -> UnixStream {
+    let socket = proxy.socket_dir().join(format!(".s.PGSQL.{}", proxy.port()));
+    UnixStream::connect(socket).unwrap()
+}
+
+/// The threads are named after the directory, as far as the kernel keeps names.
+fn thread_name(proxy: &CutProxy) -> String {
+    proxy.socket_dir().file_name().unwrap().to_str().unwrap().to_owned()
+}
+
+fn threads_of(proxy: &CutProxy) -> usize {
+    threads_named(&thread_name(proxy))
+}
+
+fn threads_named(name: &str) -> usize {
+    let threads = std::fs::read_dir("/proc/self/task").unwrap().flatten();
+    let names = threads.filter_map(|entry| std::fs::read_to_string(entry.path().join("comm")).ok());
+    names.filter(|found| found.trim_end() == name).count()
+}
+
+#[test]
+fn the_url_leads_through_the_proxy() {
+    let (proxy, database) = proxied(CutPlan::Never);
+    let host = proxy.socket_dir().to_str().unwrap().replace('/', "%2F");
+    let expected = format!("{}?host={host}&port={}", database.name(), proxy.port());
+    assert!(proxy.url(&database).ends_with(&expected), "{}", proxy.url(&database));
 }
