@@ -6,5 +6,6 @@ mod journal;
 mod leases;
 mod notices;
 mod retention;
+mod services;
 mod transactions;
 mod values;
