@@ -5,7 +5,7 @@ use std::cell::Cell;
 use palyra_storage::{Database, OpenOptions};
 use palyra_testkit::postgres::{DatabaseLocale, PostgresServer};
 use tokio::runtime::Runtime;
-use tokio_postgres::{Client, NoTls};
+use tokio_postgres::{Client, NoTls, Statement};
 
 use crate::figures::{Goal, in_turns, rate, report};
 use crate::queue::{self, BATCH, CALLERS, Ids, PAYLOAD};
@@ -82,7 +82,7 @@ fn claims(runtime: &Runtime, db: &Database, url: &str) {
     const COUNT: usize = BATCHES * BATCH;
     let next = Cell::new(0i64);
     let first = || next.replace(next.get() + COUNT as i64);
-    let mut plain = runtime.block_on(connect(url, 1)).remove(0);
+    let mut plain = runtime.block_on(Plain::connect(url));
     let measured = in_turns(
         TURNS,
         || {
@@ -97,7 +97,7 @@ fn claims(runtime: &Runtime, db: &Database, url: &str) {
             runtime.block_on(queue::fill(db, first(), COUNT));
             rate(COUNT, || {
                 for _ in 0..BATCHES {
-                    runtime.block_on(claim_and_settle_plainly(&mut plain));
+                    runtime.block_on(plain.claim_and_settle());
                 }
             })
         },
@@ -105,18 +105,32 @@ fn claims(runtime: &Runtime, db: &Database, url: &str) {
     report("storage.claim.postgres", "rows/s", measured, Goal::AtLeast(0.6));
 }
 
-async fn claim_and_settle_plainly(client: &mut Client) {
-    let claim = "UPDATE queue SET state = 1 WHERE id IN (
-        SELECT id FROM queue WHERE state = 0 AND due <= $1 ORDER BY due, id LIMIT $2
-        FOR UPDATE SKIP LOCKED) RETURNING id";
-    let claim = client.prepare(claim).await.unwrap();
-    let settle = client.prepare("DELETE FROM queue WHERE id = $1").await.unwrap();
-    let transaction = client.transaction().await.unwrap();
-    let rows = transaction.query(&claim, &[&i64::MAX, &(BATCH as i64)]).await.unwrap();
-    transaction.commit().await.unwrap();
-    let transaction = client.transaction().await.unwrap();
-    for row in rows {
-        transaction.execute(&settle, &[&row.get::<_, i64>(0)]).await.unwrap();
+/// A client with its two statements.
+struct Plain {
+    client: Client,
+    claim: Statement,
+    settle: Statement,
+}
+
+impl Plain {
+    async fn connect(url: &str) -> Self {
+        let client = connect(url, 1).await.remove(0);
+        let claim = "UPDATE queue SET state = 1 WHERE id IN (
+            SELECT id FROM queue WHERE state = 0 AND due <= $1 ORDER BY due, id LIMIT $2
+            FOR UPDATE SKIP LOCKED) RETURNING id";
+        let claim = client.prepare(claim).await.unwrap();
+        let settle = client.prepare("DELETE FROM queue WHERE id = $1").await.unwrap();
+        Self { client, claim, settle }
     }
-    transaction.commit().await.unwrap();
+
+    async fn claim_and_settle(&mut self) {
+        let transaction = self.client.transaction().await.unwrap();
+        let rows = transaction.query(&self.claim, &[&i64::MAX, &(BATCH as i64)]).await.unwrap();
+        transaction.commit().await.unwrap();
+        let transaction = self.client.transaction().await.unwrap();
+        for row in rows {
+            transaction.execute(&self.settle, &[&row.get::<_, i64>(0)]).await.unwrap();
+        }
+        transaction.commit().await.unwrap();
+    }
 }

@@ -86,6 +86,10 @@ pub(crate) async fn claim_and_settle(db: &Database) -> usize {
 pub(crate) struct Ids(Arc<AtomicI64>);
 
 impl Ids {
+    pub(crate) fn starting_at(first: i64) -> Self {
+        Self(Arc::new(AtomicI64::new(first)))
+    }
+
     pub(crate) fn next(&self) -> i64 {
         self.take(1)
     }

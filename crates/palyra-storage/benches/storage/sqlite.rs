@@ -8,7 +8,7 @@ use palyra_storage::{Database, OpenOptions, params};
 use rusqlite::Connection;
 use tokio::runtime::Runtime;
 
-use crate::figures::{Goal, Measured, in_turns, median, millis, rate, report};
+use crate::figures::{Goal, in_turns, median, millis, rate, report};
 use crate::queue::{self, BATCH, CALLERS, Ids, PAYLOAD};
 
 const TURNS: usize = 7;
@@ -34,6 +34,7 @@ pub(crate) fn run(runtime: &Runtime) {
     group_commit(runtime, &db, &raw);
     idle(runtime, &db, &raw);
     claims(runtime, &db, &raw);
+    growth(runtime);
     runtime.block_on(db.close());
 }
 
@@ -109,21 +110,36 @@ fn claims(runtime: &Runtime, db: &Database, raw: &Raw) {
         rate(COUNT, || (0..BATCHES).for_each(|_| raw.claim_and_settle()))
     });
     report("storage.claim.sqlite", "rows/s", measured, Goal::AtLeast(0.6));
+}
 
-    // The same work in front of a short and of a long queue.
-    let cost = |queued: usize| {
-        runtime.block_on(queue::fill(db, first(queued), queued));
-        let costs = (0..BATCHES).map(|_| {
-            let begun = Instant::now();
-            runtime.block_on(queue::claim_and_settle(db));
-            millis(begun.elapsed())
+/// The same work in front of a short and of a long queue, in turns.
+fn growth(runtime: &Runtime) {
+    let queue = |rows: usize| {
+        let folder = tempfile::tempdir().unwrap();
+        let db = runtime.block_on(async {
+            let db = Database::open(OpenOptions::in_directory(folder.path())).await.unwrap();
+            queue::create(&db).await;
+            queue::fill(&db, 0, rows).await;
+            db
         });
-        median(costs.collect::<Vec<_>>().into_iter())
+        (db, folder)
     };
-    let short = cost(2_000);
-    let long = cost(200_000);
-    let measured = Measured { value: long, reference: short, ratio: long / short };
+    let (short, long) = (queue(2_000), queue(200_000));
+    let next = Ids::starting_at(1_000_000);
+    let cost = |db: &Database| {
+        let begun = Instant::now();
+        runtime.block_on(queue::claim_and_settle(db));
+        let cost = millis(begun.elapsed());
+        // What was taken is put back, so that both queues keep their length.
+        runtime.block_on(queue::fill(db, next.take(BATCH), BATCH));
+        cost
+    };
+    let measured = in_turns(101, || cost(&long.0), || cost(&short.0));
     report("storage.claim.growth", "ms/batch", measured, Goal::AtMost(1.2));
+    runtime.block_on(async {
+        short.0.close().await;
+        long.0.close().await;
+    });
 }
 
 struct Raw(Connection);

@@ -47,6 +47,8 @@ impl World {
         let mut options = OpenOptions::in_directory(folder.path());
         options.config.url = database.url();
         options.config.connections = 4;
+        // Machines are slow, and no story is about running out of patience.
+        options.config.retry_for = Duration::from_mins(2);
         Self::open(folder, options, Some(database)).await
     }
 
