@@ -23,7 +23,7 @@ fn run(change: impl FnOnce(Builder) -> Builder) -> Process {
 #[test]
 fn a_given_seed_is_taken_and_printed() {
     let process = run(|builder| builder.env("PALYRA_TEST_SEED", "42").env("PALYRA_CHAOS", "0"));
-    process.wait_for_line("value=42 rounds=30", LONG).unwrap();
+    assert_eq!(process.wait_for_line("value=", LONG).unwrap(), "value=42 rounds=30");
     assert!(
         process.lines(Stream::Stderr).unwrap().contains(&"seed: PALYRA_TEST_SEED=42".to_owned())
     );

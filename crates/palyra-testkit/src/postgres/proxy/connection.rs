@@ -59,9 +59,7 @@ impl Link {
     fn pass_requests(&self, decider: &Decider) -> io::Result<Passed> {
         let mut source = BufReader::new(&self.client);
         let mut raw = Vec::new();
-        if self.open(&mut source, &mut raw)? == Opening::Cancel {
-            return Ok(Passed::Awaiting);
-        }
+        self.open(&mut source, &mut raw)?;
         let mut watch = CommitWatch::default();
         let mut requests = 1;
         let mut batch = Vec::new();
@@ -105,18 +103,13 @@ impl Link {
         Ok(Passed::Awaiting)
     }
 
-    /// Passes the client's first packet on and says what it was.
-    fn open(&self, source: &mut BufReader<&UnixStream>, raw: &mut Vec<u8>) -> io::Result<Opening> {
-        loop {
-            match read_opening(source, raw)? {
-                // A server on a Unix socket would say the same.
-                Opening::Encryption => (&self.client).write_all(b"N")?,
-                opening @ (Opening::Session | Opening::Cancel) => {
-                    (&self.server).write_all(raw)?;
-                    return Ok(opening);
-                }
-            }
+    /// Passes the start of a session on, or a cancellation, after which the server closes.
+    fn open(&self, source: &mut BufReader<&UnixStream>, raw: &mut Vec<u8>) -> io::Result<()> {
+        while read_opening(source, raw)? == Opening::Encryption {
+            // A server on a Unix socket would say the same.
+            (&self.client).write_all(b"N")?;
         }
+        (&self.server).write_all(raw)
     }
 
     fn pass_answers(&self, decider: &Decider) -> io::Result<()> {
@@ -147,7 +140,6 @@ impl Link {
 enum Passed {
     /// The client has closed, or its connection is to be cut at once.
     Ended,
-    /// The server's answer, to a doomed COMMIT or a cancellation, is to come first; the other
-    /// direction then cuts.
+    /// The server's answer to a COMMIT is to come first; the other direction then cuts.
     Awaiting,
 }

@@ -11,17 +11,14 @@ const LONGEST_FRAME: usize = 1 << 30;
 /// What a client opens a connection with.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Opening {
-    /// The start of a session.
+    /// A session, or the cancellation of another session's statement.
     Session,
     /// A question whether the server encrypts; another opening follows the answer.
     Encryption,
-    /// The cancellation of another session's statement; nothing follows.
-    Cancel,
 }
 
 /// Reads the untyped first packet into `raw` and says what it asks for.
 pub(super) fn read_opening(source: &mut impl Read, raw: &mut Vec<u8>) -> io::Result<Opening> {
-    const CANCEL: u32 = 80_877_102;
     const TLS: u32 = 80_877_103;
     const GSS: u32 = 80_877_104;
 
@@ -34,7 +31,6 @@ pub(super) fn read_opening(source: &mut impl Read, raw: &mut Vec<u8>) -> io::Res
     raw.resize(length, 0);
     source.read_exact(&mut raw[8..])?;
     Ok(match number_at(raw, 4) {
-        CANCEL => Opening::Cancel,
         TLS | GSS => Opening::Encryption,
         _ => Opening::Session,
     })

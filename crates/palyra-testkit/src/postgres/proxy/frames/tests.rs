@@ -56,7 +56,7 @@ fn openings_are_told_apart_and_nonsense_is_refused() {
     assert_eq!(opening(3 << 16, b"user\0me\0\0"), Some(Opening::Session));
     assert_eq!(opening(80_877_103, b""), Some(Opening::Encryption));
     assert_eq!(opening(80_877_104, b""), Some(Opening::Encryption));
-    assert_eq!(opening(80_877_102, &[0; 8]), Some(Opening::Cancel));
+    assert_eq!(opening(80_877_102, &[0; 8]), Some(Opening::Session));
     assert_eq!(opening(3 << 16, &[0; 10_000]), None);
 }
 
