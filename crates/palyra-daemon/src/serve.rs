@@ -27,10 +27,11 @@ pub(crate) async fn serve(flags: &Flags) -> Result<(), Failure> {
     let data_dir = flags.data_dir().ok_or(Failure::NoDataDir)?;
     let config = config::load(flags, &data_dir)?.storage;
     let lease_ttl = config.lease_ttl;
-    let options = OpenOptions { data_dir: data_dir.clone(), config, migrations: MIGRATIONS };
+    let options =
+        OpenOptions { data_dir: data_dir.clone(), config: config.clone(), migrations: MIGRATIONS };
     let db = Database::open(options).await?;
     let clock: Arc<dyn Clock> = Arc::new(SystemClock);
-    let blobs = BlobStore::in_folder(db.clone(), clock.clone(), &data_dir.join("blobs"))?;
+    let blobs = BlobStore::open(db.clone(), clock.clone(), &config, &data_dir)?;
     record(&db, "daemon.started").await?;
 
     let leases = Leases::new(db.clone(), clock.clone(), lease_ttl);

@@ -6,13 +6,14 @@
 
 mod collect;
 mod error;
+mod open;
+pub(crate) mod place;
+mod s3;
 
 use std::ops::Range;
-use std::path::Path;
 use std::sync::Arc;
 
 use bytes::Bytes;
-use object_store::local::LocalFileSystem;
 use object_store::path::Path as ObjectPath;
 use object_store::{ObjectStore, ObjectStoreExt, PutPayload};
 use palyra_common::ids::EventId;
@@ -21,6 +22,7 @@ use sha2::{Digest, Sha256};
 
 pub use collect::COLLECT_AFTER;
 pub use error::BlobError;
+pub use s3::S3Credentials;
 
 use crate::store::blobs::{self as rows, Located};
 use crate::{Database, StorageError, Tx};
@@ -75,18 +77,6 @@ pub struct BlobStore {
 }
 
 impl BlobStore {
-    /// Blobs in a folder of this machine, made if it is not there. What was put is on the disk
-    /// before its row says so.
-    pub fn in_folder(
-        db: Database,
-        clock: Arc<dyn Clock>,
-        folder: &Path,
-    ) -> Result<Self, BlobError> {
-        std::fs::create_dir_all(folder).map_err(|error| BlobError::unavailable(error.into()))?;
-        let objects = LocalFileSystem::new_with_prefix(folder).map_err(BlobError::from)?;
-        Ok(Self::new(db, clock, Arc::new(objects.with_fsync(true))))
-    }
-
     /// Blobs in any object store.
     pub fn new(db: Database, clock: Arc<dyn Clock>, objects: Arc<dyn ObjectStore>) -> Self {
         Self { db, clock, objects }
@@ -202,7 +192,8 @@ impl BlobStore {
 
 impl std::fmt::Debug for BlobStore {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("BlobStore").field("objects", &self.objects).finish_non_exhaustive()
+        let objects = self.objects.to_string();
+        f.debug_struct("BlobStore").field("objects", &objects).finish_non_exhaustive()
     }
 }
 

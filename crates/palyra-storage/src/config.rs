@@ -4,6 +4,7 @@ use palyra_common::time::Duration;
 use serde::Deserialize;
 
 use crate::StorageError;
+use crate::blob::place::Place;
 
 /// Section `[storage]`.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
@@ -24,6 +25,13 @@ pub struct StorageConfig {
     pub lease_ttl: Duration,
     /// The largest size of the SQLite file in bytes. 0: as large as the disk allows.
     pub max_bytes: u64,
+    /// Where blobs are: an absolute folder, `file:///folder` or `s3://bucket/prefix`. Empty:
+    /// folder `blobs` in the data directory.
+    pub blobs: String,
+    /// The address of the S3-compatible service. Empty: Amazon's of the region.
+    pub blobs_endpoint: String,
+    /// The region of the bucket.
+    pub blobs_region: String,
 }
 
 impl Default for StorageConfig {
@@ -36,6 +44,9 @@ impl Default for StorageConfig {
             retry_for: Duration::from_secs(10),
             lease_ttl: Duration::from_secs(10),
             max_bytes: 0,
+            blobs: String::new(),
+            blobs_endpoint: String::new(),
+            blobs_region: "us-east-1".into(),
         }
     }
 }
@@ -53,6 +64,6 @@ impl StorageConfig {
         if self.lease_ttl < Duration::from_secs(1) {
             return refuse("storage.lease_ttl is at least 1s");
         }
-        Ok(())
+        Place::of(self).map(drop)
     }
 }

@@ -7,11 +7,16 @@
 )]
 
 use std::path::Path;
-use std::time::Duration;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
 
-use palyra_storage::{Database, JournalStore, OpenOptions};
+use palyra_common::time::Clock;
+use palyra_storage::blob::{BlobStore, S3Credentials};
+use palyra_storage::{Database, JournalStore, OpenOptions, StorageConfig, SystemClock};
+use palyra_testkit::clock::FakeClock;
 use palyra_testkit::postgres::{DatabaseLocale, PostgresServer};
 use palyra_testkit::process::{Builder, Process, Stream, Termination};
+use palyra_testkit::s3::S3Server;
 
 const LIMIT: Duration = Duration::from_secs(60);
 
@@ -85,6 +90,63 @@ fn two_share_a_postgres() {
     assert_eq!(started.unwrap(), "2");
 }
 
+/// A blob on S3 that has been there for two days and that nobody holds.
+fn forgotten_blob(data_dir: &Path, config: &StorageConfig) {
+    let long_ago = SystemClock.now() - palyra_common::time::Duration::from_days(2);
+    let clock = Arc::new(FakeClock::new(long_ago));
+    let key = |name: &str| match name {
+        "AWS_ACCESS_KEY_ID" => Some(S3Server::KEY_ID.to_owned()),
+        "AWS_SECRET_ACCESS_KEY" => Some("geheim".to_owned()),
+        _ => None,
+    };
+    tokio::runtime::Runtime::new().unwrap().block_on(async {
+        let db = Database::open(OpenOptions::in_directory(data_dir)).await.unwrap();
+        let credentials = || S3Credentials::from_variables(key);
+        let blobs = BlobStore::open_as(db.clone(), clock, config, data_dir, credentials).unwrap();
+        blobs.put("forgotten".into()).await.unwrap();
+        db.close().await;
+    });
+}
+
+#[test]
+fn its_blobs_are_on_s3_with_the_credentials_of_the_environment() {
+    let server = S3Server::start().unwrap();
+    let folder = tempfile::tempdir().unwrap();
+    let config = StorageConfig {
+        blobs: format!("s3://{}/blobs", S3Server::BUCKET),
+        blobs_endpoint: server.endpoint(),
+        ..StorageConfig::default()
+    };
+    forgotten_blob(folder.path(), &config);
+    assert_eq!(server.keys().len(), 1);
+    let StorageConfig { blobs, blobs_endpoint, .. } = config;
+    let text = format!("[storage]\nblobs = {blobs:?}\nblobs_endpoint = {blobs_endpoint:?}\n");
+    std::fs::write(folder.path().join("palyra.toml"), text).unwrap();
+
+    let nameless = || palyrad().data_dir(folder.path()).env_remove("AWS_ACCESS_KEY_ID");
+    let (code, told) = refused(nameless().env("AWS_SECRET_ACCESS_KEY", "geheim"));
+    assert_eq!(code, Some(1));
+    assert!(told.contains("set AWS_ACCESS_KEY_ID") && !told.contains("geheim"), "{told}");
+
+    let named = palyrad()
+        .data_dir(folder.path())
+        .env("AWS_ACCESS_KEY_ID", S3Server::KEY_ID)
+        .env("AWS_SECRET_ACCESS_KEY", "geheim")
+        // Neither a proxy nor missing root certificates matter on this machine.
+        .env("HTTP_PROXY", "http://127.0.0.1:9")
+        .env("SSL_CERT_FILE", "/nonexistent")
+        .env("SSL_CERT_DIR", "/nonexistent")
+        .spawn()
+        .unwrap();
+    named.wait_ready(LIMIT).unwrap();
+    // It sweeps at once.
+    let deadline = Instant::now() + LIMIT;
+    while !server.keys().is_empty() {
+        assert!(Instant::now() < deadline, "{:?}", server.requests());
+        std::thread::sleep(Duration::from_millis(5));
+    }
+}
+
 #[test]
 fn a_wrong_configuration_is_refused_with_a_reason() {
     let folder = tempfile::tempdir().unwrap();
@@ -99,10 +161,16 @@ fn a_wrong_configuration_is_refused_with_a_reason() {
         assert_eq!(code, Some(2), "{told}");
         assert!(told.contains(reason) && told.contains("common/invalid_input"), "{told}");
     }
-    std::fs::write(&file, "[storage]\nurl = \"mysql://anna:geheim@db/x\"\n").unwrap();
-    let (code, told) = refused(palyrad().data_dir(folder.path()));
-    assert_eq!(code, Some(1));
-    assert!(told.contains("storage/invalid_value") && !told.contains("geheim"), "{told}");
+    for text in [
+        "[storage]\nurl = \"mysql://anna:geheim@db/x\"\n",
+        "[storage]\nblobs = \"s3://anna:geheim@bucket\"\n",
+        "[storage]\nblobs = \"s3://palyra\"\nblobs_endpoint = \"http://geheim.example.org\"\n",
+    ] {
+        std::fs::write(&file, text).unwrap();
+        let (code, told) = refused(palyrad().data_dir(folder.path()));
+        assert_eq!(code, Some(1));
+        assert!(told.contains("storage/invalid_value") && !told.contains("geheim"), "{told}");
+    }
 }
 
 #[test]

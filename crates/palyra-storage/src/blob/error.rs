@@ -28,6 +28,12 @@ pub enum BlobError {
     /// The object store cannot be reached or refused.
     #[error("the blob store cannot be used")]
     Unavailable(#[source] Cause),
+    /// The object store does not accept the credentials, or they do not allow the operation.
+    #[error(
+        "the blob store refused access; check AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, and \
+         that this key may read, write, delete and list in the bucket"
+    )]
+    Denied(#[source] Cause),
     /// The rows about it could not be read or written.
     #[error(transparent)]
     Storage(#[from] StorageError),
@@ -43,16 +49,17 @@ impl BlobError {
         match self {
             BlobError::NotFound { .. } => ErrorCode::BlobNotFound,
             BlobError::Corrupt { .. } => ErrorCode::BlobCorrupt,
-            BlobError::Unavailable(_) => ErrorCode::BlobUnavailable,
+            BlobError::Unavailable(_) | BlobError::Denied(_) => ErrorCode::BlobUnavailable,
             BlobError::Storage(error) => error.code(),
         }
     }
 
-    /// Whether the same call may succeed later.
+    /// Whether the same call may succeed later. Access that was denied can be granted without
+    /// anything here being done again.
     pub fn retry_class(&self) -> RetryClass {
         match self {
             BlobError::NotFound { .. } | BlobError::Corrupt { .. } => RetryClass::Permanent,
-            BlobError::Unavailable(_) => RetryClass::TransientNetwork,
+            BlobError::Unavailable(_) | BlobError::Denied(_) => RetryClass::TransientNetwork,
             BlobError::Storage(error) => error.retry_class(),
         }
     }
@@ -65,6 +72,27 @@ impl BlobError {
 
 impl From<object_store::Error> for BlobError {
     fn from(error: object_store::Error) -> Self {
-        BlobError::unavailable(error.into())
+        use object_store::Error::{PermissionDenied, Unauthenticated};
+        let cause: Box<dyn Error + Send + Sync> = in_one_line(&error).into();
+        match error {
+            PermissionDenied { .. } | Unauthenticated { .. } => BlobError::Denied(cause.into()),
+            _ => BlobError::unavailable(cause),
+        }
     }
+}
+
+/// The whole chain. `object_store` repeats most causes in the message of their effect, but not
+/// the last, which is the one that helps.
+fn in_one_line(error: &dyn Error) -> String {
+    let mut line = error.to_string();
+    let mut next = error.source();
+    while let Some(cause) = next {
+        let told = cause.to_string();
+        if !line.contains(&told) {
+            line.push_str(": ");
+            line.push_str(&told);
+        }
+        next = cause.source();
+    }
+    line
 }

@@ -5,3 +5,4 @@ mod disk_full;
 mod lost_commit;
 mod permissions;
 mod postgres_away;
+mod s3_away;

@@ -11,4 +11,5 @@ mod conformance;
 mod crash;
 mod faults;
 mod migrations;
+mod shelf;
 mod world;
