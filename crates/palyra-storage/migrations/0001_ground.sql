@@ -5,7 +5,9 @@ CREATE TABLE leases (
     name {text} PRIMARY KEY,
     owner {text} NOT NULL,
     token {int} NOT NULL,
-    expires_at {int} NOT NULL
+    -- 0: given back.
+    expires_at {int} NOT NULL,
+    touched_at {int} NOT NULL
 ) {strict};
 CREATE INDEX leases_by_owner ON leases (owner);
 

@@ -41,7 +41,7 @@ impl Default for StorageConfig {
             connections: 8,
             readers: 3,
             queue: 4_096,
-            retry_for: Duration::from_secs(10),
+            retry_for: Duration::from_secs(30),
             lease_ttl: Duration::from_secs(10),
             max_bytes: 0,
             blobs: String::new(),

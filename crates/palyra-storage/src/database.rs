@@ -11,6 +11,7 @@ use tokio::sync::{mpsc, watch};
 pub use open::{DATABASE_FILE, OpenOptions};
 
 use crate::engine::EngineKind;
+use crate::lease::Held;
 use crate::migrate::SchemaState;
 use crate::notify::{Bell, Subscription, Topic};
 use crate::store::schema;
@@ -31,6 +32,7 @@ struct Inner {
     incarnation: IncarnationId,
     queues: RwLock<Option<Queues>>,
     bell: Arc<Bell>,
+    held_leases: Held,
     closed: watch::Sender<bool>,
     threads: Mutex<Vec<std::thread::JoinHandle<()>>>,
 }
@@ -97,6 +99,10 @@ impl Database {
     /// This run of this node: the owner of its leases.
     pub fn incarnation(&self) -> IncarnationId {
         self.0.incarnation
+    }
+
+    pub(crate) fn held_leases(&self) -> &Held {
+        &self.0.held_leases
     }
 
     /// The schema that the database has now.

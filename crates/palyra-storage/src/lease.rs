@@ -4,12 +4,15 @@
 //! made under a lease begins with [`Lease::fence`], which refuses it if the lease has meanwhile
 //! been taken by somebody else, and holds the row so that it cannot be taken before the commit.
 
+mod held;
 mod keeper;
 
 use std::sync::Arc;
 
 use palyra_common::ids::IncarnationId;
 use palyra_common::time::{Clock, Duration, Timestamp};
+
+pub(crate) use held::Held;
 
 pub use crate::store::leases::LeaseHolder;
 pub use keeper::{KeeperHandle, LeaseKeeper, NodeState};
@@ -40,7 +43,7 @@ impl std::fmt::Display for LeaseName {
 }
 
 /// A lease that was taken, with the token under which it was.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Lease {
     name: LeaseName,
     token: i64,
@@ -88,10 +91,13 @@ impl Leases {
     /// held: two workers of one node are two workers.
     pub async fn try_take(&self, name: &LeaseName) -> Result<Option<Lease>, StorageError> {
         let (leases, name, now) = (self.clone(), name.clone(), self.clock.now());
-        self.db.write(move |tx| leases.try_take_in(tx, &name, now)).await
+        let taken = self.db.write(move |tx| leases.try_take_in(tx, &name, now)).await?;
+        taken.iter().for_each(|lease| self.keep(lease));
+        Ok(taken)
     }
 
-    /// The same inside a transaction, for work that is born leased.
+    /// The same inside a transaction, for work that is born leased. After the commit the lease is
+    /// passed to [`Leases::keep`].
     pub fn try_take_in(
         &self,
         tx: &mut Tx<'_>,
@@ -103,8 +109,16 @@ impl Leases {
         Ok(token.map(|token| Lease { name: name.clone(), token }))
     }
 
-    /// Gives a lease back, so that others need not wait for its expiry.
+    /// Counts a lease among those that are renewed. One that is not, because whoever took it never
+    /// learnt that it did, is given back by the renewals.
+    pub fn keep(&self, lease: &Lease) {
+        self.db.held_leases().insert(lease.clone());
+    }
+
+    /// Gives a lease back, so that others need not wait for its expiry. If that fails, it is not
+    /// renewed any more and the renewals try again.
     pub async fn release(&self, lease: Lease) -> Result<(), StorageError> {
+        self.db.held_leases().remove(&lease);
         self.db.write(move |tx| rows::release(tx, lease.name.as_str(), lease.token)).await
     }
 
@@ -118,16 +132,21 @@ impl Leases {
     /// is missing from it was lost.
     pub async fn renew(&self) -> Result<Vec<Lease>, StorageError> {
         let (owner, ttl, now) = (self.owner, self.ttl, self.clock.now());
-        self.db
+        let renewed = self
+            .db
             .write(move |tx| {
                 let now = tx.lease_time(now)?;
-                let held = rows::renew(tx, owner, now + ttl)?;
-                Ok(held
-                    .into_iter()
-                    .map(|(name, token)| Lease { name: LeaseName::new(name), token })
-                    .collect())
+                let renewed = rows::renew(tx, owner, now, now + ttl)?;
+                let lease = |(name, token)| Lease { name: LeaseName::new(name), token };
+                Ok(renewed.into_iter().map(lease).collect::<Vec<_>>())
             })
-            .await
+            .await?;
+        let (held, forgotten) = self.db.held_leases().compare(renewed);
+        for lease in forgotten {
+            tracing::warn!(name = %lease.name, "giving back a lease that nobody holds");
+            self.release(lease).await?;
+        }
+        Ok(held)
     }
 }
 

@@ -8,7 +8,7 @@ use palyra_common::time::{Clock, Duration, Timestamp};
 use crate::blob::BlobStore;
 use crate::engine::EngineKind;
 use crate::lease::{Lease, LeaseName, Leases};
-use crate::store::{commit_marks, events};
+use crate::store::{commit_marks, events, leases};
 use crate::{Database, StorageError, Tx, journal};
 
 /// Rows removed in one transaction: small, so that nobody waits long behind it.
@@ -67,6 +67,11 @@ pub fn ground_rules(engine: EngineKind) -> Vec<Rule> {
             },
         },
     ];
+    rules.push(Rule {
+        table: "leases",
+        keep: Keep { age: Duration::from_days(7), count: i64::MAX },
+        step: |tx, step| leases::sweep(tx, step.before, step.limit),
+    });
     match engine {
         EngineKind::Sqlite => {}
         EngineKind::Postgres => rules.push(Rule {

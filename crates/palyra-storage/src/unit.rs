@@ -1,6 +1,7 @@
 //! Units of work on their way to an engine's thread and back.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::time::Instant;
 
 use tokio::sync::oneshot;
 
@@ -14,6 +15,9 @@ pub(crate) trait UnitOfWork: Send {
 
     /// Gives the caller the kept result of the last run, or `instead`.
     fn answer(self: Box<Self>, instead: Option<StorageError>);
+
+    /// When the caller began to wait.
+    fn submitted(&self) -> Instant;
 
     /// The caller has gone away and nobody will see the result.
     fn is_abandoned(&self) -> bool;
@@ -34,6 +38,7 @@ struct Unit<T, E, F> {
     work: F,
     result: Option<Result<T, E>>,
     caller: oneshot::Sender<Result<T, E>>,
+    submitted: Instant,
 }
 
 pub(crate) fn unit<T, E, F>(work: F) -> (Box<dyn UnitOfWork>, Answer<T, E>)
@@ -43,7 +48,7 @@ where
     E: From<StorageError> + Send + 'static,
 {
     let (caller, answer) = oneshot::channel();
-    (Box::new(Unit { work, result: None, caller }), answer)
+    (Box::new(Unit { work, result: None, caller, submitted: Instant::now() }), answer)
 }
 
 impl<T, E, F> UnitOfWork for Unit<T, E, F>
@@ -77,6 +82,10 @@ where
         };
         // A caller that stopped waiting has given up its right to know.
         let _ = self.caller.send(result);
+    }
+
+    fn submitted(&self) -> Instant {
+        self.submitted
     }
 
     fn is_abandoned(&self) -> bool {

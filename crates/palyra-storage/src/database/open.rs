@@ -15,6 +15,7 @@ use crate::engine::EngineKind;
 use crate::engine::postgres::connect::Dial;
 use crate::engine::sqlite::SqliteFile;
 use crate::engine::sqlite::migrate::from_io;
+use crate::lease::Held;
 use crate::migrate::{MIGRATIONS, Migration};
 use crate::notify::Bell;
 
@@ -70,6 +71,7 @@ fn open(options: &OpenOptions) -> Result<Database, StorageError> {
         incarnation,
         queues: RwLock::new(Some(queues)),
         bell,
+        held_leases: Held::default(),
         closed,
         threads: Mutex::new(threads),
     })))

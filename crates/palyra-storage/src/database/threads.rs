@@ -88,6 +88,8 @@ pub(super) fn postgres(
                 outgoing: outgoing.clone(),
                 retry_for: options.config.retry_for.into(),
                 link: None,
+                away: false,
+                closed: closed.clone(),
             };
             threads.push(spawn("palyra-postgres", move || worker.run())?);
         }

@@ -1,6 +1,7 @@
 //! Renewing what this node holds, for as long as it runs.
 
 use std::future::Future;
+use std::sync::Arc;
 
 use palyra_common::time::Duration;
 use tokio::sync::watch;
@@ -83,7 +84,10 @@ impl LeaseKeeper {
     }
 
     async fn renew(&self) -> NodeState {
-        match self.renew_and_look().await {
+        // A renewal that takes longer than a lease lasts is none.
+        let limit = self.every * RENEWALS_PER_TTL as u32;
+        let renewed = tokio::time::timeout(limit, self.renew_and_look()).await;
+        match renewed.unwrap_or_else(|_| Err(too_slow())) {
             Ok(schema) if schema.oldest_binary > SCHEMA_VERSION => {
                 NodeState::TooOld { oldest_binary: schema.oldest_binary }
             }
@@ -100,4 +104,9 @@ impl LeaseKeeper {
         self.leases.renew().await?;
         self.db.read(schema::read).await
     }
+}
+
+fn too_slow() -> StorageError {
+    let slow = "the database did not answer before the leases ran out";
+    StorageError::Unavailable(Arc::new(std::io::Error::new(std::io::ErrorKind::TimedOut, slow)))
 }

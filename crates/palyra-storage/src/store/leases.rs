@@ -5,26 +5,40 @@ use palyra_common::time::Timestamp;
 
 use super::counters;
 use crate::value::text;
-use crate::{Sql, StorageError, Tx, params, sql};
+use crate::{Sql, StorageError, Tx, claim_sql, params, sql};
 
-/// The token may come from before a pause in which others held the lease; it must not go back.
+/// The token may come from before a pause in which others held the lease and gave it back; it must
+/// not go back. That is why a lease that is given back keeps its row for a while.
 const TAKE: Sql = sql!(
-    "INSERT INTO leases (name, owner, token, expires_at) VALUES ($1, $2, $3, $4)
+    "INSERT INTO leases (name, owner, token, expires_at, touched_at)
+     VALUES ($1, $2, $3, $4, $5)
      ON CONFLICT (name) DO UPDATE
-     SET owner = EXCLUDED.owner, token = EXCLUDED.token, expires_at = EXCLUDED.expires_at
+     SET owner = EXCLUDED.owner, token = EXCLUDED.token, expires_at = EXCLUDED.expires_at,
+         touched_at = EXCLUDED.touched_at
      WHERE leases.expires_at <= $5 AND leases.token < EXCLUDED.token
      RETURNING token"
 );
 
-const FENCE: Sql = sql!("UPDATE leases SET token = token WHERE name = $1 AND token = $2");
+const FENCE: Sql =
+    sql!("UPDATE leases SET token = token WHERE name = $1 AND token = $2 AND expires_at > 0");
 
-const RENEW: Sql = sql!("UPDATE leases SET expires_at = $2 WHERE owner = $1 RETURNING name, token");
+const RENEW: Sql = sql!(
+    "UPDATE leases SET expires_at = $2, touched_at = $3
+     WHERE owner = $1 AND expires_at > 0 RETURNING name, token"
+);
 
-const RELEASE: Sql = sql!("DELETE FROM leases WHERE name = $1 AND token = $2");
+const RELEASE: Sql = sql!("UPDATE leases SET expires_at = 0 WHERE name = $1 AND token = $2");
+
+const SWEEP: Sql = claim_sql!(
+    "DELETE FROM leases WHERE name IN (
+         SELECT name FROM leases WHERE expires_at < $1 AND touched_at < $1 ORDER BY name LIMIT $2",
+    ")"
+);
 
 const RELEASE_EVERYTHING: Sql = sql!("DELETE FROM leases");
 
-const HOLDER: Sql = sql!("SELECT owner, token, expires_at FROM leases WHERE name = $1");
+const HOLDER: Sql =
+    sql!("SELECT owner, token, expires_at FROM leases WHERE name = $1 AND expires_at > 0");
 
 /// Who holds a lease.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -59,9 +73,17 @@ pub(crate) fn fence(tx: &mut Tx<'_>, name: &str, token: i64) -> Result<bool, Sto
 pub(crate) fn renew(
     tx: &mut Tx<'_>,
     owner: IncarnationId,
+    now: Timestamp,
     expires_at: Timestamp,
 ) -> Result<Vec<(String, i64)>, StorageError> {
-    tx.query(&RENEW, params![text(owner), expires_at], |row| Ok((row.get(0)?, row.get(1)?)))
+    let params = params![text(owner), expires_at, now];
+    tx.query(&RENEW, params, |row| Ok((row.get(0)?, row.get(1)?)))
+}
+
+/// Removes rows of leases that nobody has held since `before`: longer than any pause between the
+/// two statements of a taker.
+pub(crate) fn sweep(tx: &mut Tx<'_>, before: Timestamp, limit: u32) -> Result<u64, StorageError> {
+    tx.execute(&SWEEP, params![before, limit])
 }
 
 pub(crate) fn release(tx: &mut Tx<'_>, name: &str, token: i64) -> Result<(), StorageError> {

@@ -2,7 +2,9 @@
 
 mod corruption;
 mod disk_full;
+mod log_index_full;
 mod lost_commit;
 mod permissions;
 mod postgres_away;
+mod postgres_silent;
 mod s3_away;

@@ -1,21 +1,28 @@
 //! Connecting, and what every session is told first.
 
 use std::collections::HashMap;
+use std::future::Future;
 use std::time::Duration;
 
 use palyra_common::ids::IncarnationId;
 use tokio::task::JoinHandle;
 use tokio_postgres::{Client, Config, NoTls, Statement};
 
+use super::fault::{Fault, classify};
 use super::marks::Slot;
 
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
+/// For a whole new session, greeting included: the driver's own limit ends at the connection.
+const SESSION_TIMEOUT: Duration = Duration::from_secs(10);
+/// For one answer. Longer than the server's own limit on a statement, so that it is met only by a
+/// server that does not keep its own, or a network that loses it.
+pub(super) const ANSWER_TIMEOUT: Duration = Duration::from_secs(25);
 
 /// A session never waits for ever: not for a statement, not for a lock, and not, holding locks,
 /// for a program that was stopped. A server that was told to answer commits before they are on
 /// its disk is overruled; one that was told to wait for its replicas is not.
-const SESSION: &str = "SET statement_timeout = '30s'; SET lock_timeout = '10s';
-    SET idle_in_transaction_session_timeout = '15s';
+const SESSION: &str = "SET statement_timeout = '20s'; SET lock_timeout = '5s';
+    SET idle_in_transaction_session_timeout = '10s';
     SELECT set_config('synchronous_commit', 'on', false)
         WHERE current_setting('synchronous_commit') = 'off'";
 
@@ -28,34 +35,51 @@ pub(crate) struct Dial {
 impl Dial {
     pub(crate) fn new(mut config: Config) -> Self {
         config.connect_timeout(CONNECT_TIMEOUT);
+        config.keepalives_idle(SESSION_TIMEOUT);
+        config.tcp_user_timeout(ANSWER_TIMEOUT);
         if config.get_application_name().is_none() {
             config.application_name("palyrad");
         }
         Self { config }
     }
 
-    /// A session without a slot for commit marks: for migrations, which make the table for them.
-    pub(crate) async fn bare_link(&self) -> Result<Link, tokio_postgres::Error> {
-        let (client, connection) = self.config.connect(NoTls).await?;
-        let driver = tokio::spawn(async move {
-            // Its end is seen by every statement as a closed connection.
-            let _ = connection.await;
-        });
-        let link = Link { client, driver, statements: HashMap::new(), slot: None };
-        link.client.batch_execute(SESSION).await?;
-        Ok(link)
+    /// A session without a slot for commit marks: for reading, and for migrations, which make the
+    /// table of marks.
+    pub(crate) async fn bare_link(&self) -> Result<Link, Fault> {
+        answer(SESSION_TIMEOUT, async {
+            let (client, connection) = self.config.connect(NoTls).await?;
+            let driver = tokio::spawn(async move {
+                // Its end is seen by every statement as a closed connection.
+                let _ = connection.await;
+            });
+            let link = Link { client, driver, statements: HashMap::new(), slot: None };
+            link.client.batch_execute(SESSION).await?;
+            Ok(link)
+        })
+        .await
     }
 
-    /// A session as the workers use it.
-    pub(crate) async fn link(&self, node: IncarnationId) -> Result<Link, tokio_postgres::Error> {
+    /// A session that writes.
+    pub(crate) async fn marking_link(&self, node: IncarnationId) -> Result<Link, Fault> {
         let mut link = self.bare_link().await?;
-        link.slot = Some(Slot::open(&link.client, node).await?);
+        link.slot = Some(answer(SESSION_TIMEOUT, Slot::open(&link.client, node)).await?);
         Ok(link)
     }
 
     /// The configuration, for the listening connection, which drives itself.
     pub(crate) fn config(&self) -> &Config {
         &self.config
+    }
+}
+
+/// Waits for the server, but not for ever.
+pub(super) async fn answer<T>(
+    limit: Duration,
+    asked: impl Future<Output = Result<T, tokio_postgres::Error>>,
+) -> Result<T, Fault> {
+    match tokio::time::timeout(limit, asked).await {
+        Ok(answered) => answered.map_err(classify),
+        Err(_) => Err(Fault::silent(limit)),
     }
 }
 

@@ -11,7 +11,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use palyra_common::ids::IncarnationId;
-use tokio::sync::{Notify, mpsc, watch};
+use tokio::sync::{Notify, watch};
+use tokio_postgres::types::ToSql;
 use tokio_postgres::{AsyncMessage, Client, NoTls};
 
 use super::connect::Dial;
@@ -21,8 +22,8 @@ const RECONNECT_PAUSE: Duration = Duration::from_secs(1);
 const CHANNEL: &str = "palyra";
 const LISTEN: &str = "LISTEN palyra";
 const TELL: &str = "SELECT pg_notify($1, $2)";
-/// Notices read ahead of being passed on.
-const BUFFERED_NOTICES: usize = 256;
+/// A server that does not answer within this is as good as gone.
+const PATIENCE: Duration = Duration::from_secs(10);
 
 /// Topics waiting to be told to other nodes. Bounded by the number of topics there are.
 #[derive(Debug, Default)]
@@ -38,8 +39,14 @@ impl Outgoing {
         self.filled.notify_one();
     }
 
-    fn take(&self) -> BTreeSet<&'static str> {
-        std::mem::take(&mut *self.topics.lock().unwrap_or_else(PoisonError::into_inner))
+    fn next(&self) -> Option<&'static str> {
+        self.topics.lock().unwrap_or_else(PoisonError::into_inner).pop_first()
+    }
+
+    /// For a topic that could not be told: the next connection tells it.
+    fn put_back(&self, topic: &'static str) {
+        self.topics.lock().unwrap_or_else(PoisonError::into_inner).insert(topic);
+        self.filled.notify_one();
     }
 }
 
@@ -73,27 +80,30 @@ impl Doorbell {
     }
 
     async fn session(&mut self) -> Result<(), tokio_postgres::Error> {
-        let (client, mut connection) = self.dial.config().connect(NoTls).await?;
-        let (heard, mut notices) = mpsc::channel(BUFFERED_NOTICES);
-        let driver = tokio::spawn(async move {
+        let connecting = self.dial.config().connect(NoTls);
+        let Ok(connected) = tokio::time::timeout(PATIENCE, connecting).await else {
+            return Ok(());
+        };
+        let (client, mut connection) = connected?;
+        let (bell, own) = (self.bell.clone(), self.node.to_string());
+        // Notices ring where they are read: whatever this node is telling at that moment, the
+        // connection is always read on.
+        let mut driver = tokio::spawn(async move {
             while let Some(Ok(message)) = poll_fn(|cx| connection.poll_message(cx)).await {
-                if let AsyncMessage::Notification(notice) = message
-                    && heard.send(notice.payload().to_owned()).await.is_err()
-                {
-                    break;
+                if let AsyncMessage::Notification(notice) = message {
+                    hear(&bell, notice.payload(), &own);
                 }
             }
         });
-        let outcome = self.exchange(&client, &mut notices).await;
+        let outcome = tokio::select! {
+            outcome = self.tell(&client) => outcome,
+            _ = &mut driver => Ok(()),
+        };
         driver.abort();
         outcome
     }
 
-    async fn exchange(
-        &mut self,
-        client: &Client,
-        notices: &mut mpsc::Receiver<String>,
-    ) -> Result<(), tokio_postgres::Error> {
+    async fn tell(&mut self, client: &Client) -> Result<(), tokio_postgres::Error> {
         client.batch_execute(LISTEN).await?;
         // Whatever was told while nobody listened is made up for by looking once.
         self.bell.ring_all();
@@ -104,25 +114,24 @@ impl Doorbell {
         let tell = client.prepare(TELL).await?;
         let own = self.node.to_string();
         loop {
-            tokio::select! {
-                notice = notices.recv() => match notice {
-                    Some(notice) => self.hear(&notice, &own),
-                    None => return Ok(()),
-                },
-                () = self.outgoing.filled.notified() => {
-                    for topic in self.outgoing.take() {
-                        client.execute(&tell, &[&CHANNEL, &format!("{own} {topic}")]).await?;
-                    }
+            self.outgoing.filled.notified().await;
+            while let Some(topic) = self.outgoing.next() {
+                let notice = format!("{own} {topic}");
+                let params: [&(dyn ToSql + Sync); 2] = [&CHANNEL, &notice];
+                let told = tokio::time::timeout(PATIENCE, client.execute(&tell, &params)).await;
+                if !matches!(told, Ok(Ok(_))) {
+                    self.outgoing.put_back(topic);
+                    return told.map_or(Ok(()), |told| told.map(drop));
                 }
             }
         }
     }
+}
 
-    fn hear(&self, notice: &str, own: &str) {
-        if let Some((node, topic)) = notice.split_once(' ')
-            && node != own
-        {
-            self.bell.ring(topic);
-        }
+fn hear(bell: &Bell, notice: &str, own: &str) {
+    if let Some((node, topic)) = notice.split_once(' ')
+        && node != own
+    {
+        bell.ring(topic);
     }
 }

@@ -3,6 +3,7 @@
 use std::error::Error as _;
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::time::Duration;
 
 use tokio_postgres::Error;
 use tokio_postgres::error::SqlState;
@@ -11,14 +12,14 @@ use super::statements::WrongShape;
 use crate::StorageError;
 
 /// An error, and whether the whole unit should be run again because of it.
-pub(super) struct Fault {
+pub(crate) struct Fault {
     pub(super) error: StorageError,
     pub(super) again: Option<Again>,
 }
 
 /// Why a unit is run again.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Again {
+pub(crate) enum Again {
     /// Two transactions were in each other's way; nothing is wrong with the connection.
     Conflict,
     /// The connection is gone or of no use.
@@ -67,6 +68,12 @@ pub(super) fn classify(error: Error) -> Fault {
 impl Fault {
     fn plain(error: StorageError) -> Self {
         Self { error, again: None }
+    }
+
+    /// The server has not answered in time. What it will do with what it was sent is not known.
+    pub(super) fn silent(limit: Duration) -> Self {
+        let silence = format!("no answer within {} seconds", limit.as_secs());
+        Self::lost(Arc::new(std::io::Error::new(std::io::ErrorKind::TimedOut, silence)))
     }
 
     fn lost(cause: crate::error::Cause) -> Self {

@@ -36,6 +36,11 @@ impl Slot {
         marked.and(committed)
     }
 
+    /// Removes the row of a connection that ends in order.
+    pub(super) async fn close(&self, client: &Client) -> Result<(), Error> {
+        client.execute(commit_marks::TAKE.postgres, &[&self.name]).await.map(drop)
+    }
+
     /// Asks, on another connection than the lost one, whether `unit` was committed.
     pub(super) async fn take(&self, client: &Client, unit: &str) -> Result<Fate, Error> {
         let taken = client.query_opt(commit_marks::TAKE.postgres, &[&self.name]).await?;

@@ -56,7 +56,7 @@ pub(crate) fn migrate(
 fn first_link(runtime: &Runtime, dial: &Dial, patience: Duration) -> Result<Link, StorageError> {
     let deadline = Instant::now() + patience;
     loop {
-        match runtime.block_on(dial.bare_link()).map_err(classify) {
+        match runtime.block_on(dial.bare_link()) {
             Ok(link) => return Ok(link),
             Err(fault) if fault.again.is_some() && Instant::now() + LOCK_PAUSE < deadline => {
                 std::thread::sleep(LOCK_PAUSE);

@@ -10,8 +10,8 @@ use tokio::runtime::Runtime;
 use tokio_postgres::types::{FromSql, IsNull, ToSql, Type, to_sql_checked};
 use tokio_postgres::{Client, Statement};
 
-use super::connect::Link;
-use super::fault::{Again, classify};
+use super::connect::{ANSWER_TIMEOUT, Link, answer};
+use super::fault::{Again, Fault};
 use crate::tx::{SavepointStep, Statements};
 use crate::value::{Column, Columns, Param, Row};
 use crate::{Sql, StorageError, params, sql};
@@ -29,8 +29,7 @@ pub(super) struct PostgresStatements<'a> {
 }
 
 impl PostgresStatements<'_> {
-    fn fault(&mut self, error: tokio_postgres::Error) -> StorageError {
-        let fault = classify(error);
+    fn fault(&mut self, fault: Fault) -> StorageError {
         self.again = self.again.or(fault.again);
         fault.error
     }
@@ -42,21 +41,22 @@ impl PostgresStatements<'_> {
     ) -> Result<T, StorageError> {
         let client = &self.link.client;
         let outcome = match self.opening.take() {
-            Some(opening) => self.runtime.block_on(async {
+            Some(opening) => self.runtime.block_on(answer(ANSWER_TIMEOUT, async {
                 let (opened, done) = join(client.batch_execute(opening), work(client)).await;
                 opened.and(done)
-            }),
-            None => self.runtime.block_on(work(client)),
+            })),
+            None => self.runtime.block_on(answer(ANSWER_TIMEOUT, work(client))),
         };
-        outcome.map_err(|error| self.fault(error))
+        outcome.map_err(|fault| self.fault(fault))
     }
 
     fn prepared(&mut self, sql: &Sql) -> Result<Statement, StorageError> {
         if let Some(statement) = self.link.statements.get(sql.postgres) {
             return Ok(statement.clone());
         }
-        let prepared = self.runtime.block_on(self.link.client.prepare(sql.postgres));
-        let statement = prepared.map_err(|error| self.fault(error))?;
+        let preparing = answer(ANSWER_TIMEOUT, self.link.client.prepare(sql.postgres));
+        let prepared = self.runtime.block_on(preparing);
+        let statement = prepared.map_err(|fault| self.fault(fault))?;
         self.link.statements.insert(sql.postgres, statement.clone());
         Ok(statement)
     }

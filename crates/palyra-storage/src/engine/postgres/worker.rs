@@ -3,10 +3,12 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use futures_util::future::Either;
 use palyra_common::ids::{EventId, IncarnationId};
 use tokio::runtime::Runtime;
+use tokio::sync::watch;
 
-use super::connect::{Dial, Link};
+use super::connect::{ANSWER_TIMEOUT, Dial, Link, answer};
 use super::doorbell::Outgoing;
 use super::fault::{Again, Fault, classify};
 use super::marks::{self, Fate, Slot};
@@ -17,9 +19,9 @@ use crate::tx::{AfterCommit, Tx};
 use crate::unit::{UnitOfWork, Verdict};
 use crate::{StorageError, crash_point};
 
-/// Pauses between two runs of a unit double up to this.
-const LONGEST_PAUSE: Duration = Duration::from_millis(500);
-const FIRST_PAUSE: Duration = Duration::from_millis(5);
+/// Time to find out what became of a lost COMMIT, however long the unit took before it. Longer
+/// than the server keeps a transaction whose program has gone silent.
+const SETTLE_TIME: Duration = Duration::from_secs(20);
 
 /// What the connections of a pool are for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -39,6 +41,10 @@ pub(crate) struct Worker {
     /// How long a unit is tried while the server is away or others are in the way.
     pub(crate) retry_for: Duration,
     pub(crate) link: Option<Link>,
+    /// The last try found no server.
+    pub(crate) away: bool,
+    /// The database is being closed: nothing is tried again.
+    pub(crate) closed: watch::Receiver<bool>,
 }
 
 /// How one run of a unit ended, if not in an error that is worth another.
@@ -53,12 +59,25 @@ impl Worker {
         while let Some(unit) = self.units.take() {
             self.work(unit);
         }
+        if let Some(link) = &self.link
+            && let Some(slot) = &link.slot
+        {
+            // A row that stays is swept some day.
+            let _ = self.runtime.block_on(answer(ANSWER_TIMEOUT, slot.close(&link.client)));
+        }
     }
 
     fn work(&mut self, mut unit: Box<dyn UnitOfWork>) {
-        let deadline = Instant::now() + self.retry_for;
-        let mut pause = FIRST_PAUSE;
+        let deadline = unit.submitted() + self.retry_for;
+        let mut pause = Pause::default();
+        let mut runs = 0;
         let answer = loop {
+            // While the server is away, what has waited its time out in line is not tried at all:
+            // a long line would take its length times the patience of one.
+            if self.away && Instant::now() >= deadline {
+                let waited = std::io::Error::from(std::io::ErrorKind::TimedOut);
+                break Some(StorageError::Unavailable(Arc::new(waited)));
+            }
             let Fault { error, again } = match self.attempt(unit.as_mut(), deadline) {
                 Ok(Ended::Kept(after)) => {
                     self.tell(&after);
@@ -67,15 +86,18 @@ impl Worker {
                 Ok(Ended::Undone) => break None,
                 Err(fault) => fault,
             };
-            if again == Some(Again::Reconnect) {
+            runs += 1;
+            self.away = again == Some(Again::Reconnect);
+            if self.away {
                 self.link = None;
             }
-            if again.is_none() || Instant::now() + pause >= deadline || unit.is_abandoned() {
+            // A unit that took all its time before the connection broke still gets one more run.
+            let out_of_time = Instant::now() >= deadline && (runs > 1 || self.away);
+            let hopeless = again.is_none() || unit.is_abandoned() || *self.closed.borrow();
+            if out_of_time || hopeless {
                 break Some(error);
             }
-            // Two units in each other's way must not meet again at the same moment.
-            std::thread::sleep(pause.mul_f64(0.5 + crate::clock::fraction() / 2.0));
-            pause = (pause * 2).min(LONGEST_PAUSE);
+            pause.take();
         };
         unit.answer(answer);
     }
@@ -90,10 +112,10 @@ impl Worker {
     fn attempt(&mut self, unit: &mut dyn UnitOfWork, deadline: Instant) -> Result<Ended, Fault> {
         let link = match &mut self.link {
             Some(link) => link,
-            none => {
-                let opened = self.runtime.block_on(self.dial.link(self.node));
-                none.insert(opened.map_err(classify)?)
-            }
+            none => none.insert(self.runtime.block_on(match self.access {
+                Access::Write => Either::Left(self.dial.marking_link(self.node)),
+                Access::Read => Either::Right(self.dial.bare_link()),
+            })?),
         };
         let opening = match self.access {
             Access::Write => "BEGIN",
@@ -128,10 +150,11 @@ impl Worker {
     }
 
     fn roll_back(&mut self) {
-        if let Some(link) = &self.link
-            && self.runtime.block_on(link.client.batch_execute("ROLLBACK")).is_err()
-        {
-            self.link = None;
+        if let Some(link) = &self.link {
+            let rolling_back = answer(ANSWER_TIMEOUT, link.client.batch_execute("ROLLBACK"));
+            if self.runtime.block_on(rolling_back).is_err() {
+                self.link = None;
+            }
         }
     }
 
@@ -140,31 +163,34 @@ impl Worker {
             return Err(Fault::defect("a transaction without a connection"));
         };
         let (Access::Write, Some(slot)) = (self.access, link.slot.take()) else {
-            return self.runtime.block_on(link.client.batch_execute("COMMIT")).map_err(classify);
+            let ending = answer(ANSWER_TIMEOUT, link.client.batch_execute("COMMIT"));
+            return self.runtime.block_on(ending);
         };
         crash_point!("postgres.before_commit");
         let unit = crate::clock::new_id::<EventId>().to_string();
-        let outcome = self.runtime.block_on(slot.commit(&link.client, &unit));
+        let committing = slot.commit(&link.client, &unit);
+        let outcome =
+            self.runtime.block_on(async { tokio::time::timeout(ANSWER_TIMEOUT, committing).await });
         crash_point!("postgres.after_commit");
-        match outcome {
-            Ok(()) => {
+        let fault = match outcome {
+            Ok(Ok(())) => {
                 link.slot = Some(slot);
-                Ok(())
+                return Ok(());
             }
-            Err(error) if marks::slot_is_gone(&error) => {
-                Err(Fault { again: Some(Again::Reconnect), ..classify(error) })
+            Ok(Err(error)) if marks::slot_is_gone(&error) => {
+                return Err(Fault { again: Some(Again::Reconnect), ..classify(error) });
             }
-            Err(error) => {
-                let fault = classify(error);
-                if fault.again == Some(Again::Reconnect) {
-                    self.link = None;
-                    return self.settle(&slot, &unit, fault, deadline);
-                }
-                link.slot = Some(slot);
-                self.roll_back();
-                Err(fault)
-            }
+            Ok(Err(error)) => classify(error),
+            Err(_) => Fault::silent(ANSWER_TIMEOUT),
+        };
+        if fault.again == Some(Again::Reconnect) {
+            self.link = None;
+            let deadline = deadline.max(Instant::now() + SETTLE_TIME);
+            return self.settle(&slot, &unit, fault, deadline);
         }
+        link.slot = Some(slot);
+        self.roll_back();
+        Err(fault)
     }
 
     /// The connection broke during COMMIT: asks a new one what became of it.
@@ -175,12 +201,12 @@ impl Worker {
         lost: Fault,
         deadline: Instant,
     ) -> Result<(), Fault> {
-        let mut pause = FIRST_PAUSE;
+        let mut pause = Pause::default();
         loop {
             let asked = self.runtime.block_on(async {
-                let link = self.dial.link(self.node).await?;
-                let fate = slot.take(&link.client, unit).await?;
-                Ok::<_, tokio_postgres::Error>((link, fate))
+                let link = self.dial.marking_link(self.node).await?;
+                let fate = answer(ANSWER_TIMEOUT, slot.take(&link.client, unit)).await?;
+                Ok::<_, Fault>((link, fate))
             });
             match asked {
                 Ok((link, fate)) => {
@@ -191,13 +217,28 @@ impl Worker {
                         Fate::Unknown => Err(lost.into_unknown()),
                     };
                 }
-                Err(_) if Instant::now() + pause < deadline => {
-                    std::thread::sleep(pause);
-                    pause = (pause * 2).min(LONGEST_PAUSE);
-                }
+                Err(_) if Instant::now() < deadline => pause.take(),
                 Err(_) => return Err(lost.into_unknown()),
             }
         }
+    }
+}
+
+/// The pause between two tries: longer each time, and never the same for two who met once.
+struct Pause(Duration);
+
+impl Default for Pause {
+    fn default() -> Self {
+        Self(Duration::from_millis(5))
+    }
+}
+
+impl Pause {
+    const LONGEST: Duration = Duration::from_millis(500);
+
+    fn take(&mut self) {
+        std::thread::sleep(self.0.mul_f64(0.5 + crate::clock::fraction() / 2.0));
+        self.0 = (self.0 * 2).min(Self::LONGEST);
     }
 }
 

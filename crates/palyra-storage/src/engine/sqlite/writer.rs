@@ -39,8 +39,11 @@ struct Broken {
 
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Stage {
-    BeforeCommit,
-    Commit,
+    /// Nothing of it can be in the log as committed: it was not asked to be, or its last frame
+    /// is the one for which there was no space.
+    NotLogged,
+    /// The failure may have come after the frames were complete.
+    MaybeLogged,
 }
 
 impl Writer {
@@ -80,8 +83,11 @@ impl Writer {
         }
         crash_point!("sqlite.before_commit");
         if let Err(error) = statement(connection, "COMMIT") {
-            let (error, stage) = (fault(error), Stage::Commit);
-            return Err(Broken { error, ran: std::mem::take(ran), stage });
+            let stage = match error.sqlite_error_code() {
+                Some(rusqlite::ErrorCode::DiskFull) => Stage::NotLogged,
+                Some(_) | None => Stage::MaybeLogged,
+            };
+            return Err(Broken { error: fault(error), ran: std::mem::take(ran), stage });
         }
         crash_point!("sqlite.after_commit");
         for Ran { unit, topics } in ran.drain(..) {
@@ -98,21 +104,21 @@ impl Writer {
         tracing::warn!(error = %crate::error::describe(&error), callers = ran.len(),
             "a group of writes failed");
         self.connection = None;
-        let told = match (&error, stage) {
-            (StorageError::Unavailable(cause), Stage::Commit) => self
-                .overwrite_leftovers()
-                .map_or_else(|_| StorageError::CommitUnknown(cause.clone()), |()| error.clone()),
-            _ => error,
+        let told = match stage {
+            Stage::MaybeLogged if self.overwrite_leftovers().is_err() => {
+                StorageError::CommitUnknown(Arc::new(error))
+            }
+            Stage::NotLogged | Stage::MaybeLogged => error,
         };
         for Ran { unit, .. } in ran {
             unit.answer(Some(told.clone()));
         }
     }
 
-    /// A commit whose sync failed has left complete frames in the log. This process knows that
-    /// they do not count, but a recovery after a crash would take them for committed. A small
-    /// write of our own overwrites them, and only then is *not written* certain. (A full disk
-    /// leaves no complete commit: its last frame is the one that could not be written.)
+    /// A commit that failed late (at its sync, or when the index of the log could not grow) has
+    /// left complete frames in the log. This process knows that they do not count, but a recovery
+    /// after a crash would take them for committed. A small write of our own overwrites them, and
+    /// only then is *not written* certain.
     fn overwrite_leftovers(&mut self) -> Result<(), StorageError> {
         let connection = ready(&mut self.connection, &self.file)?;
         let path = self.file.path();
@@ -122,7 +128,7 @@ impl Writer {
 
 impl Broken {
     fn before_commit(error: StorageError, ran: Vec<Ran>) -> Self {
-        Self { error, ran, stage: Stage::BeforeCommit }
+        Self { error, ran, stage: Stage::NotLogged }
     }
 }
 

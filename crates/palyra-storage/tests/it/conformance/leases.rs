@@ -16,6 +16,8 @@ on_every_engine!(
     tokens_only_grow,
     of_many_takers_one_wins,
     a_lease_is_taken_with_the_work_or_not_at_all,
+    a_lease_that_nobody_knows_of_is_given_back,
+    a_token_never_goes_back_even_over_a_release,
 );
 
 fn name() -> LeaseName {
@@ -145,4 +147,44 @@ async fn a_lease_is_taken_with_the_work_or_not_at_all(world: World) {
         .await;
     assert!(refused.is_err());
     assert_eq!(leases.holder(&name()).await.unwrap(), None);
+}
+
+/// Its taker stopped waiting, or giving it back failed: renewed for ever, its work would never be
+/// done again.
+async fn a_lease_that_nobody_knows_of_is_given_back(world: World) {
+    let leases = world.leases(&world.db);
+    let known = leases.try_take(&LeaseName::new("known")).await.unwrap().unwrap();
+    let (taker, now) = (leases.clone(), crate::world::START);
+    let taken = world.db.write(move |tx| taker.try_take_in(tx, &name(), now)).await.unwrap();
+    assert!(taken.is_some());
+    for _ in 0..3 {
+        assert_eq!(leases.renew().await.unwrap(), std::slice::from_ref(&known));
+    }
+    assert_eq!(leases.holder(&name()).await.unwrap(), None);
+    assert!(leases.try_take(&name()).await.unwrap().is_some());
+
+    let (taker, other) = (leases.clone(), LeaseName::new("kept"));
+    let taken = world.db.write(move |tx| taker.try_take_in(tx, &other, now)).await.unwrap();
+    leases.keep(&taken.unwrap());
+    for _ in 0..3 {
+        assert_eq!(leases.renew().await.unwrap().len(), 3);
+    }
+}
+
+/// A taker that paused between its two statements comes with a token from before the pause.
+async fn a_token_never_goes_back_even_over_a_release(world: World) {
+    const REWIND: palyra_storage::Sql = palyra_storage::sql!(
+        sqlite: "UPDATE counters SET value = 0 WHERE name = 'fencing' RETURNING value",
+        postgres: "SELECT setval('fencing_tokens', 1, false)",
+    );
+    let leases = world.leases(&world.db);
+    for _ in 0..3 {
+        let lease = leases.try_take(&name()).await.unwrap().unwrap();
+        leases.release(lease).await.unwrap();
+    }
+    world.db.write(|tx| tx.query_one(&REWIND, params![], |row| row.get::<i64>(0))).await.unwrap();
+    assert_eq!(leases.try_take(&name()).await.unwrap(), None);
+    assert_eq!(leases.try_take(&name()).await.unwrap(), None);
+    assert_eq!(leases.try_take(&name()).await.unwrap(), None);
+    assert_eq!(leases.try_take(&name()).await.unwrap().unwrap().token(), 4);
 }

@@ -6,7 +6,12 @@ use palyra_storage::{StorageError, Subscription, Topic, params};
 
 use crate::world::{INSERT, World, on_every_engine};
 
-on_every_engine!(a_commit_wakes_those_who_wait, an_undone_unit_wakes_nobody, another_node_is_woken,);
+on_every_engine!(
+    a_commit_wakes_those_who_wait,
+    an_undone_unit_wakes_nobody,
+    another_node_is_woken,
+    a_flood_of_notices_deafens_nobody,
+);
 
 const TOPIC: Topic = Topic::new("notes");
 const OTHER: Topic = Topic::new("other");
@@ -63,5 +68,40 @@ async fn another_node_is_woken(world: World) {
         };
         world.db.write(write).await.unwrap();
         assert!(woken(&mut subscription, Duration::from_secs(10)).await, "round {round}");
+    }
+}
+
+/// Notices that arrive while a node tells its own must not keep it from reading on.
+async fn a_flood_of_notices_deafens_nobody(world: World) {
+    let (Some(other), Some(postgres)) = (world.second_node().await, &world.postgres) else {
+        return;
+    };
+    let stop = std::sync::Arc::new(std::sync::atomic::AtomicBool::new(false));
+    let (telling, stopped) = (world.db.clone(), stop.clone());
+    let teller = tokio::spawn(async move {
+        while !stopped.load(std::sync::atomic::Ordering::Relaxed) {
+            let tell = |tx: &mut palyra_storage::Tx<'_>| {
+                tx.notify(TOPIC);
+                tx.notify(OTHER);
+                Ok(())
+            };
+            telling.write(tell).await.unwrap();
+        }
+    });
+    for _ in 0..20 {
+        let flood = "SELECT pg_notify('palyra', 'x t' || i) FROM generate_series(1, 2000) i";
+        postgres.psql(flood).unwrap();
+    }
+    stop.store(true, std::sync::atomic::Ordering::Relaxed);
+    teller.await.unwrap();
+    const LAST: Topic = Topic::new("last");
+    for (from, to) in [(&world.db, &other), (&other, &world.db)] {
+        let mut subscription = to.subscribe(LAST);
+        let tell = |tx: &mut palyra_storage::Tx<'_>| {
+            tx.notify(LAST);
+            Ok(())
+        };
+        from.write(tell).await.unwrap();
+        assert!(woken(&mut subscription, Duration::from_secs(20)).await, "a node is deaf");
     }
 }

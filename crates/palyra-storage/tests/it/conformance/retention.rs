@@ -35,7 +35,6 @@ async fn every_table_is_bounded_or_has_a_rule(world: World) {
     let bounded = [
         "schema_state",
         "counters",
-        "leases",
         "journal_head",
         "journal_segments",
         "blob_references",
