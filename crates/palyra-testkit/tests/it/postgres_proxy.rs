@@ -117,6 +117,26 @@ fn answers_to_earlier_requests_of_a_batch_still_arrive() {
 }
 
 #[test]
+fn the_cut_waits_for_a_slow_commit_after_answers_that_came_early() {
+    let kind = CutKind::AfterForward;
+    let (proxy, database) = proxied(CutPlan::AtCommit { nth: 1, kind });
+    let slow_at_commit = "
+        CREATE FUNCTION slow() RETURNS trigger LANGUAGE plpgsql
+            AS 'BEGIN PERFORM pg_sleep(0.3); RETURN NULL; END';
+        CREATE CONSTRAINT TRIGGER slow AFTER INSERT ON t
+            DEFERRABLE INITIALLY DEFERRED FOR EACH ROW EXECUTE FUNCTION slow()";
+    database.psql(slow_at_commit).unwrap();
+    let mut client = Client::connect(&proxy, &database).unwrap();
+    client.simple("BEGIN; INSERT INTO t VALUES (1)").unwrap();
+    // More than the server holds back until the end of the batch.
+    let early = prepare("", "SELECT repeat('x', 100000)");
+    let batch = [early, bind(""), execute(), prepare("", "COMMIT"), bind(""), execute(), sync()];
+    client.send(&batch).unwrap();
+    is_lost(client.answers());
+    assert_eq!(rows(&database), "1");
+}
+
+#[test]
 fn random_cuts_of_concurrent_clients_add_up() {
     let seed = Seed::from_env_or_random("PALYRA_TEST_SEED").unwrap();
     let (proxy, database) = proxied(CutPlan::Never);
