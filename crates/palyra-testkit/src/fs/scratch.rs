@@ -8,8 +8,10 @@ use anyhow::Context;
 
 use crate::guard::Guard;
 
-/// Again, because a process that is just being killed may still write into it.
-const REMOVE: &str = r#"for _ in 1 2 3 4 5; do rm -rf "$1" && break; sleep 0.2; done"#;
+/// Again, because a process that is just being killed may still write into it; and by force, because
+/// a test may have made it read-only.
+const REMOVE: &str =
+    r#"for _ in 1 2 3 4 5; do chmod -R u+rwX "$1"; rm -rf "$1" && break; sleep 0.2; done"#;
 
 /// A temporary directory that is removed with this value, or when the process ends without
 /// dropping it.
