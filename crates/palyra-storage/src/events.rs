@@ -13,6 +13,9 @@ pub const TOPIC: Topic = Topic::new("events");
 /// The most events that one page holds.
 pub const PAGE_LIMIT: u32 = 1_000;
 
+/// The counter that numbers the feed.
+const COUNTER: &str = "events";
+
 /// An event to be added by [`Tx::emit`].
 #[derive(Debug, Clone, PartialEq)]
 pub struct NewEvent {
@@ -57,7 +60,7 @@ pub async fn page_after(db: &Database, cursor: i64, limit: u32) -> Result<Page, 
     db.read(move |tx| {
         let pruned_through = match rows::first(tx)? {
             Some(first) => first - 1,
-            None => rows::last(tx)?,
+            None => counters::last(tx, COUNTER)?,
         };
         Ok(Page { events: rows::after(tx, cursor, limit)?, pruned_through })
     })
@@ -66,14 +69,26 @@ pub async fn page_after(db: &Database, cursor: i64, limit: u32) -> Result<Page, 
 
 /// The number of the newest event: where a reader starts that wants only what comes.
 pub async fn newest(db: &Database) -> Result<i64, StorageError> {
-    db.read(rows::last).await
+    db.read(|tx| counters::last(tx, COUNTER)).await
 }
 
 pub(crate) fn append(tx: &mut Tx<'_>, events: &[NewEvent]) -> Result<(), StorageError> {
     let count = i64::try_from(events.len()).unwrap_or(i64::MAX);
-    let first = counters::take(tx, "events", count)?;
+    let first = counters::take(tx, COUNTER, count)?;
     for (seq, event) in (first..).zip(events) {
         rows::insert(tx, seq, event)?;
     }
     Ok(())
+}
+
+/// Removes up to `limit` events, the oldest first, that are older than `before` or not among the
+/// newest `keep`. Says how many.
+pub(crate) fn prune(
+    tx: &mut Tx<'_>,
+    before: Timestamp,
+    keep: i64,
+    limit: u32,
+) -> Result<u64, StorageError> {
+    let beyond = counters::last(tx, COUNTER)?.saturating_sub(keep);
+    rows::prune(tx, before, beyond, limit)
 }

@@ -8,8 +8,8 @@ use palyra_common::time::{Clock, Duration, Timestamp};
 use crate::blob::BlobStore;
 use crate::engine::EngineKind;
 use crate::lease::{Lease, LeaseName, Leases};
-use crate::store::{commit_marks, events, leases};
-use crate::{Database, StorageError, Tx, journal};
+use crate::store::{commit_marks, leases};
+use crate::{Database, StorageError, Tx, events, journal};
 
 /// Rows removed in one transaction: small, so that nobody waits long behind it.
 const STEP_ROWS: u32 = 500;

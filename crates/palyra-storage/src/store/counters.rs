@@ -4,6 +4,8 @@ use crate::{Sql, StorageError, Tx, params, sql};
 
 const ADVANCE: Sql = sql!("UPDATE counters SET value = value + $2 WHERE name = $1 RETURNING value");
 
+const LAST: Sql = sql!("SELECT value FROM counters WHERE name = $1");
+
 /// A token is only ever compared with others of the same lease, and the row of that lease is
 /// written under a condition that tokens grow. So a sequence serves where nodes share a
 /// database: it does not make them wait for each other.
@@ -17,6 +19,11 @@ const NEXT_TOKEN: Sql = sql!(
 pub(crate) fn take(tx: &mut Tx<'_>, name: &str, count: i64) -> Result<i64, StorageError> {
     let last: i64 = tx.query_one(&ADVANCE, params![name, count], |row| row.get(0))?;
     Ok(last - count + 1)
+}
+
+/// The last number that was taken and committed. Locks nothing.
+pub(crate) fn last(tx: &mut Tx<'_>, name: &str) -> Result<i64, StorageError> {
+    tx.query_one(&LAST, params![name], |row| row.get(0))
 }
 
 /// A token larger than any given before.

@@ -3,7 +3,7 @@
 use palyra_common::time::Timestamp;
 
 use crate::events::{Event, NewEvent};
-use crate::{Sql, StorageError, Tx, claim_sql, params, sql};
+use crate::{Sql, StorageError, Tx, params, sql};
 
 const INSERT: Sql =
     sql!("INSERT INTO events (seq, at, kind, subject, body) VALUES ($1, $2, $3, $4, $5)");
@@ -13,19 +13,11 @@ const AFTER: Sql =
 
 const FIRST: Sql = sql!("SELECT seq FROM events ORDER BY seq LIMIT 1");
 
-const LAST: Sql = sql!("SELECT value FROM counters WHERE name = 'events'");
+/// Looks at no more rows than one step may remove, whatever their times are.
+const OLDEST: Sql = sql!("SELECT seq, at FROM events ORDER BY seq LIMIT $1");
 
-const PRUNE_OLD: Sql = claim_sql!(
-    "DELETE FROM events WHERE seq IN (
-         SELECT seq FROM events WHERE at < $1 ORDER BY at LIMIT $2",
-    ")"
-);
-
-const PRUNE_MANY: Sql = claim_sql!(
-    "DELETE FROM events WHERE seq IN (
-         SELECT seq FROM events WHERE seq <= $1 ORDER BY seq LIMIT $2",
-    ")"
-);
+/// No row may be passed over because somebody else has locked it: that would leave a hole.
+const PRUNE: Sql = sql!("DELETE FROM events WHERE seq <= $1");
 
 pub(crate) fn insert(tx: &mut Tx<'_>, seq: i64, event: &NewEvent) -> Result<(), StorageError> {
     let NewEvent { at, kind, subject, body } = event;
@@ -50,20 +42,23 @@ pub(crate) fn first(tx: &mut Tx<'_>) -> Result<Option<i64>, StorageError> {
     tx.query_opt(&FIRST, params![], |row| row.get(0))
 }
 
-/// The number of the newest event ever, pruned or not.
-pub(crate) fn last(tx: &mut Tx<'_>) -> Result<i64, StorageError> {
-    tx.query_one(&LAST, params![], |row| row.get(0))
-}
-
-/// Removes some events, up to `limit` that are older than `before` and as many not among the newest `keep`.
+/// Removes up to `limit` of the oldest events, as far as all of them are from before `before` or
+/// numbered up to `beyond`.
+///
+/// Times are told by callers and need not follow the numbers. An old event behind a new one
+/// stays until that goes too, so that what is gone is always a beginning of the feed: a reader is
+/// told where it ends, and would not see a hole after it.
 pub(crate) fn prune(
     tx: &mut Tx<'_>,
     before: Timestamp,
-    keep: i64,
+    beyond: i64,
     limit: u32,
 ) -> Result<u64, StorageError> {
-    let through = last(tx)?.saturating_sub(keep);
-    let old = tx.execute(&PRUNE_OLD, params![before, limit])?;
-    let many = tx.execute(&PRUNE_MANY, params![through, limit])?;
-    Ok(old + many)
+    let oldest: Vec<(i64, Timestamp)> =
+        tx.query(&OLDEST, params![limit], |row| Ok((row.get(0)?, row.get(1)?)))?;
+    let goes = |(seq, at): &(i64, Timestamp)| *at < before || *seq <= beyond;
+    match oldest.into_iter().take_while(goes).last() {
+        Some((through, _)) => tx.execute(&PRUNE, params![through]),
+        None => Ok(0),
+    }
 }

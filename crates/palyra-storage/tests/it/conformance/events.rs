@@ -13,6 +13,8 @@ on_every_engine!(
     a_cursor_never_skips_an_event,
     a_unit_that_is_undone_emits_nothing,
     a_page_says_what_is_no_longer_kept,
+    an_old_event_after_a_new_one_is_kept_with_it,
+    pruning_goes_in_steps,
 );
 
 fn event(subject: impl Into<String>) -> NewEvent {
@@ -128,4 +130,38 @@ async fn a_page_says_what_is_no_longer_kept(world: World) {
     super::retention::sweep_after(&world, Duration::from_days(30)).await;
     let page = events::page_after(&world.db, 0, 10).await.unwrap();
     assert_eq!((page.events.len(), page.pruned_through), (0, 2));
+}
+
+/// The time of an event is its caller's and need not follow its number. A hole in the middle would
+/// be invisible to a reader, who only learns up to where nothing is kept.
+async fn an_old_event_after_a_new_one_is_kept_with_it(world: World) {
+    let new = START + Duration::from_days(10);
+    for at in [START, START, new, START, new] {
+        let emit = move |tx: &mut palyra_storage::Tx<'_>| {
+            tx.emit(NewEvent { at, ..event("x") });
+            Ok(())
+        };
+        world.db.write(emit).await.unwrap();
+    }
+    super::retention::sweep_after(&world, Duration::from_days(31)).await;
+    let page = events::page_after(&world.db, 0, 10).await.unwrap();
+    let kept: Vec<_> = page.events.iter().map(|event| event.seq).collect();
+    assert_eq!((kept, page.pruned_through), (vec![3, 4, 5], 2));
+    super::retention::sweep_after(&world, Duration::from_days(10)).await;
+    let page = events::page_after(&world.db, 0, 10).await.unwrap();
+    assert_eq!((page.events.len(), page.pruned_through), (0, 5));
+}
+
+async fn pruning_goes_in_steps(world: World) {
+    const OLD: usize = 1_201;
+    let emit = |tx: &mut palyra_storage::Tx<'_>| {
+        (0..OLD).for_each(|_| tx.emit(event("old")));
+        tx.emit(NewEvent { at: START + Duration::from_days(10), ..event("new") });
+        Ok(())
+    };
+    world.db.write(emit).await.unwrap();
+    let swept = super::retention::sweep_after(&world, Duration::from_days(31)).await;
+    assert_eq!(swept[0], ("events", OLD as u64));
+    let page = events::page_after(&world.db, 0, 10).await.unwrap();
+    assert_eq!((page.events.len(), page.pruned_through), (1, OLD as i64));
 }
