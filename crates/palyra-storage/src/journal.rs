@@ -12,7 +12,9 @@ pub use chain::{ContentDigest, Hash};
 pub use verify::{ChainFault, FaultKind, Verified};
 
 use crate::notify::Topic;
+use crate::retention::Step;
 use crate::store::journal as rows;
+use crate::store::journal_head::{self as head_row, Head};
 use crate::store::journal_segments as segments;
 pub use crate::store::journal_segments::Segment;
 use crate::{Database, StorageError, Tx};
@@ -106,36 +108,44 @@ impl JournalStore {
     }
 }
 
-/// Seals the open segment if it holds anything and is at least `age` old.
-pub(crate) fn seal_open_segment(
-    tx: &mut Tx<'_>,
-    now: Timestamp,
-    age: Duration,
-) -> Result<bool, StorageError> {
-    let head = rows::advance(tx, 0)?;
-    if head.seq < head.segment_first_seq || now.since(head.segment_opened_at) < age {
+/// One step of retention: removes entries, and seals what is old enough. Says how many entries
+/// were removed.
+pub(crate) fn step(tx: &mut Tx<'_>, told: Step) -> Result<u64, StorageError> {
+    let removed = prune(tx, told)?;
+    // Last, because whoever has the head keeps everybody else from recording until the commit.
+    seal_open_segment(tx, told.now, SEGMENT_AGE)?;
+    Ok(removed)
+}
+
+/// Seals the open segment if it holds anything and is at least `age` old. Takes the head only
+/// then.
+fn seal_open_segment(tx: &mut Tx<'_>, now: Timestamp, age: Duration) -> Result<bool, StorageError> {
+    let due = |head: &Head| {
+        head.seq >= head.segment_first_seq && now.since(head.segment_opened_at) >= age
+    };
+    if !due(&head_row::read(tx)?) {
+        return Ok(false);
+    }
+    // Somebody else may have sealed it before the head was ours.
+    let head = head_row::advance(tx, 0)?;
+    if !due(&head) {
         return Ok(false);
     }
     let next = chain::seal(tx, &head, head.seq, now)?;
-    rows::set_head(tx, &next)?;
+    head_row::set(tx, &next)?;
     Ok(true)
 }
 
 /// Chooses the oldest sealed segment that may go, leaves its tombstone, and removes entries of
-/// such segments, up to `limit`. Says how many were removed. The tombstone comes first: a check
-/// of the chain never meets half a segment.
-pub(crate) fn prune(
-    tx: &mut Tx<'_>,
-    before: Timestamp,
-    keep: i64,
-    now: Timestamp,
-    limit: u32,
-) -> Result<u64, StorageError> {
-    let newest = rows::head(tx)?.seq;
+/// such segments. The tombstone comes first: a check of the chain never meets half a segment.
+fn prune(tx: &mut Tx<'_>, told: Step) -> Result<u64, StorageError> {
+    let Step { now, before, count, limit } = told;
+    let newest = head_row::read(tx)?.seq;
     let kept = segments::oldest_kept(tx)?;
-    let goes = |kept: &Segment| kept.sealed_at < before || kept.last_seq <= newest - keep;
+    let goes = |kept: &Segment| kept.sealed_at < before || kept.last_seq <= newest - count;
     if let Some(kept) = kept.filter(goes) {
         segments::mark_pruned(tx, kept.segment, now)?;
     }
-    rows::delete_pruned(tx, limit)
+    let through = segments::pruned_through(tx)?;
+    rows::delete_through(tx, through, limit)
 }

@@ -61,10 +61,7 @@ pub fn ground_rules(engine: EngineKind) -> Vec<Rule> {
         Rule {
             table: "journal",
             keep: Keep { age: Duration::from_days(400), count: 5_000_000 },
-            step: |tx, step| {
-                journal::seal_open_segment(tx, step.now, journal::SEGMENT_AGE)?;
-                journal::prune(tx, step.before, step.count, step.now, step.limit)
-            },
+            step: journal::step,
         },
     ];
     rules.push(Rule {

@@ -4,7 +4,8 @@ use palyra_common::time::Timestamp;
 use sha2::{Digest, Sha256};
 
 use super::{JournalEvent, Recorded, SEGMENT_ENTRIES};
-use crate::store::journal::{self as rows, Head};
+use crate::store::journal as rows;
+use crate::store::journal_head::{self as head_row, Head};
 use crate::store::journal_segments::{self as segments, Segment};
 use crate::value::{Column, FromColumn};
 use crate::{StorageError, Tx};
@@ -101,7 +102,7 @@ fn field(hasher: &mut Sha256, bytes: &[u8]) {
 /// thing that a transaction does.
 pub(crate) fn append(tx: &mut Tx<'_>, events: &[JournalEvent]) -> Result<(), StorageError> {
     let count = i64::try_from(events.len()).unwrap_or(i64::MAX);
-    let mut head = rows::advance(tx, count)?;
+    let mut head = head_row::advance(tx, count)?;
     let first = head.seq - count + 1;
     for (seq, event) in (first..).zip(events) {
         if seq - head.segment_first_seq >= SEGMENT_ENTRIES {
@@ -115,7 +116,7 @@ pub(crate) fn append(tx: &mut Tx<'_>, events: &[JournalEvent]) -> Result<(), Sto
         rows::insert(tx, &recorded)?;
         head.hash = hash;
     }
-    rows::set_head(tx, &head)
+    head_row::set(tx, &head)
 }
 
 /// Closes the open segment behind entry `last_seq` and opens the next.

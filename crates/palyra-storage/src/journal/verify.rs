@@ -2,7 +2,8 @@
 
 use super::chain::{genesis, link};
 use super::{Hash, PAGE_LIMIT, Recorded, Segment};
-use crate::store::journal::{self as rows, Head};
+use crate::store::journal as rows;
+use crate::store::journal_head::{self as head_row, Head};
 use crate::store::journal_segments as segments;
 use crate::{Database, StorageError};
 
@@ -78,7 +79,7 @@ async fn pruned_since(db: &Database, verified: &Verified) -> Result<bool, Storag
 impl Walk {
     async fn over(db: &Database) -> Result<Verified, StorageError> {
         // What is sealed or recorded after this moment is left to the next check.
-        let (head, sealed) = db.read(|tx| Ok((rows::head(tx)?, segments::all(tx)?))).await?;
+        let (head, sealed) = db.read(|tx| Ok((head_row::read(tx)?, segments::all(tx)?))).await?;
         let done = Verified { entries: 0, pruned_segments: 0, fault: None };
         let segments = sealed.into_iter().peekable();
         let mut walk = Walk { segments, seq: 0, hash: genesis(), segment: 1, done };

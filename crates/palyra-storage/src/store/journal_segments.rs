@@ -20,6 +20,9 @@ const OLDEST_KEPT: Sql = sql!(
      FROM journal_segments WHERE pruned_at IS NULL ORDER BY segment LIMIT 1"
 );
 
+const PRUNED_THROUGH: Sql =
+    sql!("SELECT coalesce(max(last_seq), 0) FROM journal_segments WHERE pruned_at IS NOT NULL");
+
 const PRUNE: Sql = sql!("UPDATE journal_segments SET pruned_at = $2 WHERE segment = $1");
 
 /// A sealed segment.
@@ -52,6 +55,12 @@ pub(crate) fn all(tx: &mut Tx<'_>) -> Result<Vec<Segment>, StorageError> {
 
 pub(crate) fn oldest_kept(tx: &mut Tx<'_>) -> Result<Option<Segment>, StorageError> {
     tx.query_opt(&OLDEST_KEPT, params![], read)
+}
+
+/// The last entry of the last segment that has a tombstone. Segments go in order, so all entries
+/// up to it belong to such.
+pub(crate) fn pruned_through(tx: &mut Tx<'_>) -> Result<i64, StorageError> {
+    tx.query_one(&PRUNED_THROUGH, params![], |row| row.get(0))
 }
 
 fn read(row: &Row<'_>) -> Result<Segment, StorageError> {

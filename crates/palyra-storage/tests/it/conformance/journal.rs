@@ -17,6 +17,7 @@ on_every_engine!(
     a_missing_entry_is_noticed,
     a_shortened_journal_is_noticed,
     segments_are_sealed_and_pruned_without_breaking_the_chain,
+    pruning_leaves_the_head_to_those_who_record,
     a_large_unit_spans_segments,
     a_changed_tombstone_is_noticed,
     forgetting_a_salt_keeps_the_chain_whole,
@@ -165,6 +166,52 @@ async fn segments_are_sealed_and_pruned_without_breaking_the_chain(world: World)
     record_some(&world, 1).await;
     let expected = Verified { entries: 3, pruned_segments: 1, fault: None };
     assert_eq!(journal.verify().await.unwrap(), expected);
+}
+
+/// Writes down, whenever the head is taken, how many entries there were at that moment.
+async fn watch_the_head(world: &World) {
+    const WATCH: Sql = sql!(
+        sqlite: "CREATE TRIGGER watch AFTER UPDATE ON journal_head BEGIN
+                INSERT INTO notes (id, n)
+                    SELECT 'taken-' || count(*), (SELECT count(*) FROM journal) FROM notes;
+            END",
+        postgres: "CREATE FUNCTION watch() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN
+                INSERT INTO notes (id, n)
+                    SELECT ''taken-'' || count(*), (SELECT count(*) FROM journal) FROM notes;
+                RETURN NEW;
+            END'",
+    );
+    const ATTACH: Sql = sql!(
+        "CREATE TRIGGER watch AFTER UPDATE ON journal_head FOR EACH ROW EXECUTE FUNCTION watch()"
+    );
+    let postgres = world.postgres.is_some();
+    let watch = move |tx: &mut palyra_storage::Tx<'_>| {
+        tx.execute(&WATCH, params![])?;
+        if postgres { tx.execute(&ATTACH, params![]).map(drop) } else { Ok(()) }
+    };
+    world.db.write(watch).await.unwrap();
+}
+
+/// Whoever has the head keeps everybody else from recording: removing entries must not.
+async fn pruning_leaves_the_head_to_those_who_record(world: World) {
+    const TAKEN: Sql = sql!("SELECT n FROM notes");
+    let taken = || async {
+        let counts =
+            |tx: &mut palyra_storage::Tx<'_>| tx.query(&TAKEN, params![], |row| row.get::<i64>(0));
+        world.db.read(counts).await.unwrap()
+    };
+    let journal = record_some(&world, 3).await;
+    journal.seal(START).await.unwrap();
+    record_some(&world, 2).await;
+    watch_the_head(&world).await;
+    super::retention::sweep_after(&world, Duration::from_days(401)).await;
+    let after_sealing = taken().await;
+    assert!(!after_sealing.is_empty(), "the open segment was old enough to be sealed");
+    assert!(after_sealing.iter().all(|entries| *entries == 2), "{after_sealing:?}");
+
+    super::retention::sweep_after(&world, Duration::from_days(401)).await;
+    assert_eq!(journal.page_after(0, 10).await.unwrap(), []);
+    assert_eq!(taken().await, after_sealing, "nothing was there to be sealed");
 }
 
 async fn a_large_unit_spans_segments(world: World) {
