@@ -1,12 +1,17 @@
 //! The sweeper: everything that only grows names how long and how many of it are kept.
 
+mod error;
+
 use std::future::Future;
 use std::sync::Arc;
 
 use palyra_common::time::{Clock, Duration, Timestamp};
 
-use crate::blob::BlobStore;
+pub use error::RetentionError;
+
+use crate::blob::{BlobError, BlobStore};
 use crate::engine::EngineKind;
+use crate::error::describe;
 use crate::lease::{Lease, LeaseName, Leases};
 use crate::store::{commit_marks, leases};
 use crate::{Database, StorageError, Tx, events, journal};
@@ -112,17 +117,14 @@ impl Sweeper {
         self
     }
 
-    /// Works until `shutdown`, at once and then at intervals. A failed round is logged and tried
-    /// again at the next.
+    /// Works until `shutdown`, at once and then at intervals. What failed is tried again at the
+    /// next round.
     pub async fn run(self, shutdown: impl Future<Output = ()>) {
         tokio::pin!(shutdown);
         loop {
             tokio::select! {
-                round = self.round() => match round {
-                    Ok(swept) => log(&swept),
-                    Err(error) => tracing::warn!(
-                        error = %crate::error::describe(&error), "retention could not work"),
-                },
+                // What failed was logged, each part by itself.
+                _ = self.round() => {}
                 () = &mut shutdown => return,
             }
             tokio::select! {
@@ -132,33 +134,48 @@ impl Sweeper {
         }
     }
 
-    /// One round, if no other node is at it.
-    pub async fn round(&self) -> Result<Swept, StorageError> {
-        let Some(lease) = self.leases.try_take(&LeaseName::new("retention")).await? else {
-            return Ok(Swept::new());
-        };
-        let swept = self.sweep(&lease).await;
-        self.leases.release(lease).await?;
-        swept
+    /// One round, if no other node is at it. A part that fails keeps no other from being carried
+    /// out. All of it is logged; the caller is told of the first failure.
+    pub async fn round(&self) -> Result<Swept, RetentionError> {
+        let mut round = Round::default();
+        match self.leases.try_take(&LeaseName::new("retention")).await {
+            Ok(Some(lease)) => {
+                self.sweep(&lease, &mut round).await;
+                let released = self.leases.release(lease).await;
+                round.note(released.map_err(RetentionError::Lease));
+            }
+            Ok(None) => {}
+            Err(error) => round.note(Err(RetentionError::Lease(error))),
+        }
+        round.end()
     }
 
-    async fn sweep(&self, lease: &Lease) -> Result<Swept, StorageError> {
-        let mut swept = Swept::new();
+    async fn sweep(&self, lease: &Lease, round: &mut Round) {
         for rule in &self.rules {
-            swept.push((rule.table, self.enforce(*rule, lease).await?));
+            let mut removed = 0;
+            let enforced = self.enforce(*rule, lease, &mut removed).await;
+            let lost = matches!(enforced, Err(StorageError::StaleLease { .. }));
+            round.swept.push((rule.table, removed));
+            round.note(enforced.map_err(|cause| RetentionError::Rule { table: rule.table, cause }));
+            if lost {
+                // Another node is at it.
+                return;
+            }
         }
         if let Some(blobs) = &self.blobs {
-            let collected = blobs.collect(STEP_ROWS).await.map_err(|error| match error {
-                crate::blob::BlobError::Storage(error) => error,
-                other => StorageError::Unavailable(Arc::new(other)),
-            })?;
-            swept.push(("blobs", collected));
+            let mut removed = 0;
+            let collected = collect(blobs, &mut removed).await;
+            round.swept.push(("blobs", removed));
+            round.note(collected.map_err(RetentionError::Blobs));
         }
-        Ok(swept)
     }
 
-    async fn enforce(&self, rule: Rule, lease: &Lease) -> Result<u64, StorageError> {
-        let mut removed = 0;
+    async fn enforce(
+        &self,
+        rule: Rule,
+        lease: &Lease,
+        removed: &mut u64,
+    ) -> Result<(), StorageError> {
         for _ in 0..STEPS_PER_ROUND {
             let now = self.clock.now();
             let Rule { keep, step, .. } = rule;
@@ -172,17 +189,46 @@ impl Sweeper {
                     step(tx, told)
                 })
                 .await?;
-            removed += gone;
+            *removed += gone;
             if gone == 0 {
                 break;
             }
         }
-        Ok(removed)
+        Ok(())
     }
 }
 
-fn log(swept: &Swept) {
-    for (table, rows) in swept.iter().filter(|(_, rows)| *rows > 0) {
-        tracing::info!(table, rows, "retention removed rows");
+async fn collect(blobs: &BlobStore, removed: &mut u64) -> Result<(), BlobError> {
+    for _ in 0..STEPS_PER_ROUND {
+        let gone = blobs.collect(STEP_ROWS).await?;
+        *removed += gone;
+        if gone == 0 {
+            break;
+        }
+    }
+    Ok(())
+}
+
+/// What became of a round so far.
+#[derive(Default)]
+struct Round {
+    swept: Swept,
+    failed: Option<RetentionError>,
+}
+
+impl Round {
+    fn note(&mut self, outcome: Result<(), RetentionError>) {
+        if let Err(error) = outcome {
+            let (table, code) = (error.table(), error.code());
+            tracing::warn!(table, %code, error = %describe(&error), "retention could not work");
+            self.failed.get_or_insert(error);
+        }
+    }
+
+    fn end(self) -> Result<Swept, RetentionError> {
+        for (table, rows) in self.swept.iter().filter(|(_, rows)| *rows > 0) {
+            tracing::info!(table, rows, "retention removed rows");
+        }
+        self.failed.map_or(Ok(self.swept), Err)
     }
 }

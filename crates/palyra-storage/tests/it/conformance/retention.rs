@@ -1,6 +1,14 @@
 //! What only grows is cut back, by one node at a time.
 
+use std::sync::Arc;
+
+use bytes::Bytes;
+use object_store::ObjectStore;
+use object_store::local::LocalFileSystem;
+use object_store::memory::InMemory;
+use palyra_common::error::ErrorCode;
 use palyra_common::time::Duration;
+use palyra_storage::blob::BlobStore;
 use palyra_storage::lease::LeaseName;
 use palyra_storage::retention::{Keep, Rule, Step, Sweeper, Swept, ground_rules};
 use palyra_storage::{EngineKind, Sql, params, sql};
@@ -11,6 +19,10 @@ on_every_engine!(
     every_table_is_bounded_or_has_a_rule,
     a_round_removes_in_steps_what_may_go,
     one_node_sweeps_at_a_time,
+    a_rule_that_fails_keeps_nothing_else_from_being_swept,
+    blobs_are_collected_in_steps,
+    a_blob_store_that_fails_is_told_as_such,
+    a_sweeper_that_lost_its_lease_stops,
 );
 
 /// Lets time pass, then sweeps once with the rules of the ground.
@@ -95,4 +107,75 @@ async fn one_node_sweeps_at_a_time(world: World) {
     leases.release(held).await.unwrap();
     assert_eq!(sweeper.round().await.unwrap(), [("notes", 1)]);
     assert_eq!(leases.holder(&LeaseName::new("retention")).await.unwrap(), None);
+}
+
+const FAILING: Rule = Rule {
+    table: "nowhere",
+    keep: Keep { age: Duration::from_days(1), count: 0 },
+    step: |tx, _| {
+        const REMOVE: Sql = sql!("DELETE FROM nowhere");
+        tx.execute(&REMOVE, params![])
+    },
+};
+
+fn blobs(world: &World, objects: impl ObjectStore) -> BlobStore {
+    BlobStore::new(world.db.clone(), world.clock(), Arc::new(objects))
+}
+
+async fn a_rule_that_fails_keeps_nothing_else_from_being_swept(world: World) {
+    crate::world::insert(&world.db, "a", 1).await.unwrap();
+    let blobs = blobs(&world, InMemory::new());
+    blobs.put(Bytes::from_static(b"loose")).await.unwrap();
+    world.clock.advance(Duration::from_hours(25));
+    let sweeper = sweeper(&world, vec![FAILING, KEEP_LARGE]).with_blobs(blobs.clone());
+    let failed = sweeper.round().await.unwrap_err();
+    assert_eq!(failed.code(), ErrorCode::StorageInternal, "{failed:?}");
+    assert!(failed.to_string().contains("nowhere"), "{failed}");
+    assert_eq!(count(&world.db).await, 0, "the rule after it was enforced");
+    assert_eq!(blobs.totals().await.unwrap(), (0, 0), "blobs were collected");
+    let leases = world.leases(&world.db);
+    assert_eq!(leases.holder(&LeaseName::new("retention")).await.unwrap(), None);
+}
+
+async fn blobs_are_collected_in_steps(world: World) {
+    let blobs = blobs(&world, InMemory::new());
+    let mut puts = tokio::task::JoinSet::new();
+    for n in 0..510 {
+        let blobs = blobs.clone();
+        puts.spawn(async move { blobs.put(Bytes::from(format!("blob {n}"))).await.unwrap() });
+    }
+    puts.join_all().await;
+    world.clock.advance(Duration::from_hours(25));
+    let swept = sweeper(&world, vec![]).with_blobs(blobs).round().await.unwrap();
+    assert_eq!(swept, [("blobs", 510)]);
+}
+
+async fn a_blob_store_that_fails_is_told_as_such(world: World) {
+    let folder = world.folder.path().join("objects");
+    std::fs::create_dir(&folder).unwrap();
+    let blobs = blobs(&world, LocalFileSystem::new_with_prefix(&folder).unwrap());
+    let id = blobs.put(Bytes::from_static(b"stuck")).await.unwrap();
+    // What is a directory cannot be deleted as an object, whoever tries.
+    let shelf = folder.join(&id.as_str()[..2]);
+    let object = std::fs::read_dir(shelf).unwrap().next().unwrap().unwrap().path();
+    std::fs::remove_file(&object).unwrap();
+    std::fs::create_dir_all(object.join("in the way")).unwrap();
+    world.clock.advance(Duration::from_hours(25));
+    let failed = sweeper(&world, vec![]).with_blobs(blobs).round().await.unwrap_err();
+    assert_eq!(failed.code(), ErrorCode::BlobUnavailable, "{failed:?}");
+}
+
+async fn a_sweeper_that_lost_its_lease_stops(world: World) {
+    const LOSE: Rule = Rule {
+        table: "leases",
+        keep: Keep { age: Duration::from_days(1), count: 0 },
+        step: |tx, _| {
+            const TAKE: Sql = sql!("UPDATE leases SET token = token + 1000");
+            tx.execute(&TAKE, params![])
+        },
+    };
+    crate::world::insert(&world.db, "a", 1).await.unwrap();
+    let failed = sweeper(&world, vec![LOSE, KEEP_LARGE]).round().await.unwrap_err();
+    assert_eq!(failed.code(), ErrorCode::StorageStaleLease, "{failed:?}");
+    assert_eq!(count(&world.db).await, 1, "another node is at it");
 }
