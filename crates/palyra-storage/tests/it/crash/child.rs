@@ -15,8 +15,14 @@ use tokio::task::JoinSet;
 
 use crate::world::START;
 
+pub(super) const LEASE_NAME: &str = "writer";
 pub(super) const LEASE: Duration = Duration::from_millis(1_000);
 const WRITERS: usize = 8;
+/// Tells a writer never to give the lease back: it prolongs it until it is taken away.
+pub(super) const KEEP_VARIABLE: &str = "PALYRA_TEST_KEEP_LEASE";
+/// Between the writes of a keeper, so that it is mostly stopped outside of a transaction: the
+/// locks of a transaction that stands still go only when the server loses its patience.
+const PAUSE: Duration = Duration::from_millis(100);
 
 const CREATE_COMMITS: Sql = sql!(
     sqlite: "CREATE TABLE commits (id TEXT PRIMARY KEY NOT NULL, owner TEXT NOT NULL,
@@ -48,14 +54,20 @@ fn write_until_killed() {
     let mut options = OpenOptions::in_directory(std::env::var_os("PALYRA_DATA_DIR").unwrap());
     options.config.url = std::env::var("PALYRA_STORAGE_URL").unwrap();
     options.config.connections = 4;
+    // A stopped node may hold locks for as long as the server lets it.
+    options.config.retry_for = palyra_common::time::Duration::from_mins(2);
+    let keeps = std::env::var_os(KEEP_VARIABLE).is_some();
     let runtime = tokio::runtime::Runtime::new().unwrap();
     let work = async {
         let db = Database::open(options).await.unwrap();
         let ttl = palyra_common::time::Duration::from_millis(LEASE.as_millis() as u64);
         let leases = Leases::new(db.clone(), Arc::new(SystemClock), ttl);
+        println!("node {}", db.incarnation());
         loop {
-            if let Some(lease) = leases.try_take(&LeaseName::new("writer")).await.unwrap() {
-                hold(&db, &leases, lease).await;
+            match leases.try_take(&LeaseName::new(LEASE_NAME)).await.unwrap() {
+                Some(lease) if keeps => keep(&db, &leases, lease).await,
+                Some(lease) => hold(&db, &leases, lease).await,
+                None => {}
             }
             tokio::time::sleep(Duration::from_millis(20)).await;
         }
@@ -86,6 +98,22 @@ async fn hold(db: &Database, leases: &Leases, lease: Lease) {
     }
     writers.join_all().await;
     leases.release(lease).await.unwrap();
+}
+
+/// Writes and prolongs the lease until it is somebody else's.
+async fn keep(db: &Database, leases: &Leases, lease: Lease) {
+    loop {
+        let id = new_id::<palyra_common::ids::EventId>().to_string();
+        match write(db, &lease, id.clone()).await {
+            Ok(()) => println!("ack {id}"),
+            Err(error) if error.code() == ErrorCode::StorageStaleLease => {
+                return println!("stale {}", lease.token());
+            }
+            Err(error) => panic!("{error:?}"),
+        }
+        leases.renew().await.unwrap();
+        tokio::time::sleep(PAUSE).await;
+    }
 }
 
 async fn write(db: &Database, lease: &Lease, id: String) -> Result<(), StorageError> {

@@ -1,8 +1,9 @@
 //! A migration that is killed starts again and completes.
 
+use std::sync::LazyLock;
 use std::time::Duration;
 
-use palyra_storage::{Database, OpenOptions, SCHEMA_VERSION, Sql, params, sql};
+use palyra_storage::{Database, Migration, OpenOptions, SCHEMA_VERSION, Sql, params, sql};
 use palyra_testkit::crash::CrashPlan;
 use palyra_testkit::process::{Builder, is_reexecuted, reexec_test};
 use palyra_testkit::seed::{Seed, rounds};
@@ -10,6 +11,24 @@ use palyra_testkit::seed::{Seed, rounds};
 use super::{NEXT, fixtures, weight};
 use crate::world::{World, on_every_engine};
 
+/// The next schema, by a migration that never ends by itself: whenever it is killed, it is not
+/// finished. The server is told to look whether its client still lives, as nothing else would
+/// tell it during a statement.
+static ENDLESS: LazyLock<Vec<Migration>> = LazyLock::new(|| {
+    let mut steps = NEXT.clone();
+    let last = steps.last_mut().unwrap();
+    let never_ends = "
+--! sqlite
+CREATE TABLE endless AS
+    WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT count(*) FROM n;
+--! postgres
+SET LOCAL client_connection_check_interval = '20ms';
+SELECT pg_sleep(3600);";
+    last.text = Box::leak(format!("{}{never_ends}", last.text).into_boxed_str());
+    steps
+});
+/// Tells the child to take that one.
+const ENDLESS_VARIABLE: &str = "PALYRA_TEST_ENDLESS";
 const LIMIT: Duration = Duration::from_secs(60);
 
 on_every_engine!(a_crash_at_any_point_is_made_good, a_crash_at_any_moment_is_made_good);
@@ -30,7 +49,8 @@ fn migrate_in_a_child() {
     }
     let mut options = OpenOptions::in_directory(std::env::var_os("PALYRA_DATA_DIR").unwrap());
     options.config.url = std::env::var("PALYRA_STORAGE_URL").unwrap();
-    options.migrations = &NEXT;
+    let endless = std::env::var_os(ENDLESS_VARIABLE).is_some();
+    options.migrations = if endless { &ENDLESS } else { &NEXT };
     println!("opening");
     let runtime = tokio::runtime::Runtime::new().unwrap();
     runtime.block_on(async { Database::open(options).await.unwrap().close().await });
@@ -72,12 +92,19 @@ async fn a_crash_at_any_moment_is_made_good(world: World) {
     world.db.write(|tx| tx.execute(&MANY, params![])).await.unwrap();
     world.db.close().await;
     let mut killed_before_the_end = 0;
-    for _ in 0..rounds(5, 40) {
-        let mut child = migrating(&world).spawn().unwrap();
+    let rounds = rounds(6, 40);
+    for round in 0..rounds {
+        // Every other migration is one that cannot have ended; of the rest the kill may hit any
+        // part, also what follows the commit.
+        let endless = round % 2 == 0;
+        let child = migrating(&world);
+        let child = if endless { child.env(ENDLESS_VARIABLE, "1") } else { child };
+        let mut child = child.spawn().unwrap();
         child.wait_for_line("opening", LIMIT).unwrap();
         std::thread::sleep(rng.duration(Duration::ZERO..Duration::from_millis(150)));
         child.kill_dash_nine().unwrap();
         let done = child.logs().contains("migrated");
+        assert!(!(endless && done), "an endless migration has ended");
         killed_before_the_end += i32::from(!done);
         let options = OpenOptions { migrations: &NEXT, ..world.options.clone() };
         let db = Database::open(options).await.unwrap();
@@ -92,5 +119,6 @@ async fn a_crash_at_any_moment_is_made_good(world: World) {
         .unwrap();
         db.close().await;
     }
-    println!("killed before the end: {killed_before_the_end}");
+    println!("killed before the end: {killed_before_the_end} of {rounds}");
+    assert!(killed_before_the_end > 0, "no kill came before the end of a migration");
 }
