@@ -1,12 +1,16 @@
 //! Databases as they were left by each released schema, kept in `tests/fixtures`.
 
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
+use bytes::Bytes;
 use palyra_common::ids::EventId;
-use palyra_common::time::Duration;
+use palyra_common::time::{Duration, Timestamp};
+use palyra_storage::blob::{BlobId, BlobStore};
 use palyra_storage::events::{self, NewEvent};
-use palyra_storage::journal::JournalEvent;
+use palyra_storage::journal::{JournalEvent, Verified};
 use palyra_storage::lease::{LeaseName, Leases};
+use palyra_storage::retention::{Keep, Rule, Sweeper, ground_rules};
 use palyra_storage::{Database, JournalStore, OpenOptions, SCHEMA_VERSION};
 use palyra_testkit::clock::FakeClock;
 use palyra_testkit::postgres::{DatabaseLocale, PostgresServer};
@@ -14,41 +18,76 @@ use palyra_testkit::postgres::{DatabaseLocale, PostgresServer};
 use super::NEXT;
 use crate::world::START;
 
+const BLOB: &[u8] = b"what was attached";
+
 fn folder() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures")
 }
 
-/// Some rows of each kind, through the API of today.
+/// Some rows of each kind, through the API of today: three events, a journal with a pruned, a
+/// sealed and an open segment, a lease, and a blob that is held.
 pub(super) async fn fill(db: &Database) {
-    for n in 0..3u128 {
-        let entry = JournalEvent {
-            id: EventId::from_parts(START, n),
-            at: START,
-            actor: "operator:anna".into(),
-            action: "token.created".into(),
-            subject: format!("token:{n}"),
-            origin: "cli".into(),
-            outcome: "ok".into(),
-            detail: "{}".into(),
-            content: None,
-        };
-        let event = NewEvent {
-            at: START,
-            kind: "token.created".into(),
-            subject: format!("token:{n}"),
-            body: serde_json::json!({ "n": n.to_string() }),
-        };
-        db.write(move |tx| {
-            tx.emit(event.clone());
-            tx.record(entry.clone());
-            Ok(())
-        })
-        .await
-        .unwrap();
-    }
-    let clock = std::sync::Arc::new(FakeClock::new(START));
-    let leases = Leases::new(db.clone(), clock, Duration::from_secs(10));
-    leases.try_take(&LeaseName::new("retention")).await.unwrap().unwrap();
+    let journal = JournalStore::new(db.clone());
+    write(db, 0).await;
+    assert!(journal.seal(START).await.unwrap());
+    prune_sealed(db).await;
+    write(db, 1).await;
+    assert!(journal.seal(START).await.unwrap());
+    write(db, 2).await;
+
+    let id = blobs(db, START).put(Bytes::from_static(BLOB)).await.unwrap();
+    db.try_write(move |tx| BlobStore::hold(tx, &id, "message:1", START)).await.unwrap();
+    leases(db, START).try_take(&LeaseName::new("retention")).await.unwrap().unwrap();
+}
+
+async fn write(db: &Database, n: u128) {
+    let entry = JournalEvent {
+        id: EventId::from_parts(START, n),
+        at: START,
+        actor: "operator:anna".into(),
+        action: "token.created".into(),
+        subject: format!("token:{n}"),
+        origin: "cli".into(),
+        outcome: "ok".into(),
+        detail: "{}".into(),
+        content: None,
+    };
+    let event = NewEvent {
+        at: START,
+        kind: "token.created".into(),
+        subject: format!("token:{n}"),
+        body: serde_json::json!({ "n": n.to_string() }),
+    };
+    db.write(move |tx| {
+        tx.emit(event.clone());
+        tx.record(entry.clone());
+        Ok(())
+    })
+    .await
+    .unwrap();
+}
+
+/// Prunes what is sealed, however young it is, and nothing else.
+async fn prune_sealed(db: &Database) {
+    let now = START + Duration::from_secs(1);
+    let keep = Keep { age: Duration::from_millis(0), count: i64::MAX };
+    let rules = ground_rules(db.engine());
+    let journal = rules.into_iter().filter(|rule| rule.table == "journal");
+    let rules = journal.map(|rule| Rule { keep, ..rule }).collect();
+    let clock = Arc::new(FakeClock::new(now));
+    let hour = Duration::from_hours(1);
+    let sweeper = Sweeper::new(db.clone(), leases(db, now), clock, rules, hour);
+    assert_eq!(sweeper.round().await.unwrap(), [("journal", 1)]);
+}
+
+fn leases(db: &Database, now: Timestamp) -> Leases {
+    Leases::new(db.clone(), Arc::new(FakeClock::new(now)), Duration::from_secs(10))
+}
+
+/// The rows are what a fixture keeps. The objects stay behind.
+fn blobs(db: &Database, now: Timestamp) -> BlobStore {
+    let objects = Arc::new(object_store::memory::InMemory::new());
+    BlobStore::new(db.clone(), Arc::new(FakeClock::new(now)), objects)
 }
 
 /// What [`fill`] wrote is there, and the database works.
@@ -56,10 +95,22 @@ pub(super) async fn check(db: &Database) {
     let page = events::page_after(db, 0, 100).await.unwrap();
     let subjects: Vec<_> = page.events.iter().map(|event| event.subject.as_str()).collect();
     assert_eq!(subjects, ["token:0", "token:1", "token:2"]);
-    let verified = JournalStore::new(db.clone()).verify().await.unwrap();
-    assert_eq!((verified.entries, verified.fault), (3, None));
+
+    let journal = JournalStore::new(db.clone());
+    let expected = Verified { entries: 2, pruned_segments: 1, fault: None };
+    assert_eq!(journal.verify().await.unwrap(), expected);
+    let segments = journal.segments().await.unwrap();
+    let pruned: Vec<_> = segments.iter().map(|segment| segment.pruned_at.is_some()).collect();
+    assert_eq!(pruned, [true, false]);
+
+    // It is held: however late it is, it is not collected.
+    let blobs = blobs(db, START + Duration::from_days(1_000));
+    assert_eq!(blobs.collect(10).await.unwrap(), 0);
+    assert_eq!(blobs.size(&BlobId::of(BLOB)).await.unwrap(), Some(BLOB.len() as u64));
+    assert_eq!(blobs.totals().await.unwrap(), (1, BLOB.len() as u64));
 }
 
+/// Work of each kind goes on from what [`fill`] wrote.
 async fn check_and_use(db: &Database) {
     check(db).await;
     let event = NewEvent {
@@ -75,6 +126,17 @@ async fn check_and_use(db: &Database) {
     .await
     .unwrap();
     assert_eq!(events::newest(db).await.unwrap(), 4);
+
+    write(db, 3).await;
+    let journal = JournalStore::new(db.clone());
+    assert!(journal.seal(START).await.unwrap());
+    let verified = journal.verify().await.unwrap();
+    assert_eq!((verified.entries, verified.fault), (3, None));
+
+    let id = BlobId::of(BLOB);
+    db.try_write(move |tx| BlobStore::let_go(tx, &id, "message:1", START)).await.unwrap();
+    let blobs = blobs(db, START + Duration::from_days(1_000));
+    assert_eq!(blobs.collect(10).await.unwrap(), 1, "nobody else held it");
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
