@@ -29,11 +29,11 @@ async fn fill(db: &Database, from: i64) -> (i64, StorageError) {
 }
 
 /// A small disk, which root can always mount. Others are told why they get another story.
+#[expect(clippy::explicit_write, reason = "nobody sees what a test that passes prints otherwise")]
 fn small_disk(bytes: u64) -> Option<SmallDisk> {
     let disk = SmallDisk::mount(bytes).unwrap();
     if disk.is_none() {
         assert!(!rustix::process::geteuid().is_root(), "root could not mount a small disk");
-        // Not `eprintln`, which nobody sees of a test that passes.
         let why = "no small disk without root: the configured size stands in for it";
         writeln!(std::io::stderr(), "{why}").unwrap();
     }
