@@ -75,6 +75,12 @@ CREATE TABLE blobs (
 ) {strict};
 CREATE INDEX blobs_unheld ON blobs (touched_at) WHERE holders = 0;
 
+-- Objects whose deletion had begun when their content was put again.
+CREATE TABLE blob_trash (
+    generation {text} PRIMARY KEY,
+    sha256 {text} NOT NULL
+) {strict};
+
 CREATE TABLE blob_references (
     sha256 {text} NOT NULL REFERENCES blobs (sha256),
     holder {text} NOT NULL,

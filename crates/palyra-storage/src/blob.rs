@@ -104,8 +104,15 @@ impl BlobStore {
         crate::crash_point!("blob.after_begin");
         let blob = Located { generation: begun.generation, ..blob };
         let path = object_path(&blob);
-        // A row can outlive its object when somebody cleans up the folder by hand: put mends it.
-        if begun.already_there && self.objects.head(&path).await.is_ok() {
+        // A row can outlive its object, or half of it, when somebody works in the folder by hand:
+        // put mends it.
+        if begun.already_there
+            && self
+                .objects
+                .head(&path)
+                .await
+                .is_ok_and(|object| object.size == content.len() as u64)
+        {
             return Ok(true);
         }
         self.objects.put(&path, PutPayload::from(content.clone())).await?;

@@ -3,14 +3,16 @@
 use object_store::ObjectStoreExt;
 use palyra_common::time::Duration;
 
-use super::{BlobError, BlobStore, object_path, rows};
+use super::{BlobError, BlobStore, Located, object_path, rows};
 use crate::crash_point;
+use crate::store::blob_trash;
 
 /// A blob is collected when nobody has held it for this long.
 pub const COLLECT_AFTER: Duration = Duration::from_hours(24);
 
 impl BlobStore {
-    /// Removes up to `limit` blobs that nobody has held for [`COLLECT_AFTER`]. Says how many.
+    /// Removes up to `limit` blobs that nobody has held for [`COLLECT_AFTER`]. Says how many. What
+    /// cannot be removed does not keep the others; the first failure is returned at the end.
     ///
     /// First the rows say `deleting`, so that nobody can take hold of them any more, then the
     /// objects go, then the rows. Whoever puts the same content meanwhile gets a new object
@@ -18,17 +20,32 @@ impl BlobStore {
     pub async fn collect(&self, limit: u32) -> Result<u64, BlobError> {
         let before = self.clock.now() - COLLECT_AFTER;
         let unheld = self.db.write(move |tx| rows::claim_unheld(tx, before, limit)).await?;
-        let mut collected = 0;
+        let (mut collected, mut failed) = (0, None);
         for blob in unheld {
-            crash_point!("blob.before_delete");
-            match self.objects.delete(&object_path(&blob)).await {
-                Ok(()) | Err(object_store::Error::NotFound { .. }) => {}
-                Err(error) => return Err(error.into()),
+            match self.delete(&blob).await {
+                Ok(()) => {
+                    self.db.write(move |tx| rows::remove(tx, &blob)).await?;
+                    collected += 1;
+                }
+                Err(error) => failed = failed.or(Some(error)),
             }
-            crash_point!("blob.after_delete");
-            self.db.write(move |tx| rows::remove(tx, &blob)).await?;
-            collected += 1;
         }
-        Ok(collected)
+        for blob in self.db.read(move |tx| blob_trash::some(tx, limit)).await? {
+            match self.delete(&blob).await {
+                Ok(()) => self.db.write(move |tx| blob_trash::remove(tx, &blob)).await?,
+                Err(error) => failed = failed.or(Some(error)),
+            }
+        }
+        failed.map_or(Ok(collected), Err)
+    }
+
+    async fn delete(&self, blob: &Located) -> Result<(), BlobError> {
+        crash_point!("blob.before_delete");
+        match self.objects.delete(&object_path(blob)).await {
+            Ok(()) | Err(object_store::Error::NotFound { .. }) => {}
+            Err(error) => return Err(error.into()),
+        }
+        crash_point!("blob.after_delete");
+        Ok(())
     }
 }

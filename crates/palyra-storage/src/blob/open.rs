@@ -8,7 +8,8 @@ use palyra_common::time::Clock;
 
 use super::place::Place;
 use super::{BlobError, BlobStore, S3Credentials, s3};
-use crate::{Database, StorageConfig, StorageError};
+use crate::database::make_private_directory;
+use crate::{Database, EngineKind, StorageConfig, StorageError};
 
 impl BlobStore {
     /// Blobs where the configuration says; on S3 with the credentials of the environment.
@@ -30,7 +31,15 @@ impl BlobStore {
         credentials: impl FnOnce() -> Result<S3Credentials, StorageError>,
     ) -> Result<Self, BlobError> {
         match Place::of(config)? {
-            Place::DataDir => Self::in_folder(db, clock, &data_dir.join("blobs")),
+            Place::DataDir => {
+                if db.engine() == EngineKind::Postgres {
+                    tracing::warn!(
+                        "blobs are kept on this node only: nodes that share a database need \
+                         storage.blobs to name a folder or bucket that they share"
+                    );
+                }
+                Self::in_folder(db, clock, &data_dir.join("blobs"))
+            }
             Place::Folder(folder) => Self::in_folder(db, clock, &folder),
             Place::S3(bucket) => Ok(Self::new(db, clock, s3::open(bucket, credentials()?)?)),
         }
@@ -43,7 +52,7 @@ impl BlobStore {
         clock: Arc<dyn Clock>,
         folder: &Path,
     ) -> Result<Self, BlobError> {
-        std::fs::create_dir_all(folder).map_err(|error| BlobError::unavailable(error.into()))?;
+        make_private_directory(folder).map_err(|error| BlobError::unavailable(error.into()))?;
         let objects = LocalFileSystem::new_with_prefix(folder).map_err(BlobError::from)?;
         Ok(Self::new(db, clock, Arc::new(objects.with_fsync(true))))
     }

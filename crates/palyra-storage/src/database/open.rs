@@ -109,7 +109,8 @@ fn sqlite_file(options: &OpenOptions) -> Result<SqliteFile, StorageError> {
     Ok(SqliteFile { path, max_bytes })
 }
 
-fn make_private_directory(folder: &Path) -> std::io::Result<()> {
+/// Makes a directory that only its owner can look into.
+pub(crate) fn make_private_directory(folder: &Path) -> std::io::Result<()> {
     let mut builder = std::fs::DirBuilder::new();
     builder.recursive(true);
     #[cfg(unix)]

@@ -2,20 +2,20 @@
 
 use palyra_common::time::Timestamp;
 
+use super::blob_trash;
 use crate::{Sql, StorageError, Tx, claim_sql, params, sql};
 
-/// A blob that is being deleted gets a new generation: the object that goes and the one that
-/// comes have different names.
-const BEGIN_PUT: Sql = sql!(
+const LOCK: Sql =
+    sql!("UPDATE blobs SET touched_at = $2 WHERE sha256 = $1 RETURNING generation, state");
+
+const BEGIN: Sql = sql!(
     "INSERT INTO blobs (sha256, generation, size, state, holders, touched_at)
      VALUES ($1, $2, $3, 'uploading', 0, $4)
-     ON CONFLICT (sha256) DO UPDATE SET
-         generation = CASE WHEN blobs.state = 'deleting' THEN EXCLUDED.generation
-                      ELSE blobs.generation END,
-         state = CASE WHEN blobs.state = 'deleting' THEN 'uploading' ELSE blobs.state END,
-         touched_at = EXCLUDED.touched_at
-     RETURNING generation, state"
+     ON CONFLICT (sha256) DO NOTHING"
 );
+
+const BEGIN_AGAIN: Sql =
+    sql!("UPDATE blobs SET generation = $2, state = 'uploading' WHERE sha256 = $1");
 
 const FINISH_PUT: Sql = sql!(
     "UPDATE blobs SET state = 'live', touched_at = $3
@@ -64,17 +64,36 @@ pub(crate) struct PutBegun {
     pub(crate) already_there: bool,
 }
 
+/// Makes the row, or finds it. A blob that is being deleted gets a new generation: the object that
+/// goes and the one that comes have different names, and what goes is remembered as trash.
 pub(crate) fn begin_put(
     tx: &mut Tx<'_>,
     blob: &Located,
     size: i64,
     now: Timestamp,
 ) -> Result<PutBegun, StorageError> {
-    let params = params![&blob.sha256, &blob.generation, size, now];
-    tx.query_one(&BEGIN_PUT, params, |row| {
-        let state: String = row.get(1)?;
-        Ok(PutBegun { generation: row.get(0)?, already_there: state == "live" })
-    })
+    let begun = |generation: &str, already_there| PutBegun {
+        generation: generation.to_owned(),
+        already_there,
+    };
+    loop {
+        let params = params![&blob.sha256, &blob.generation, size, now];
+        if tx.execute(&BEGIN, params)? == 1 {
+            return Ok(begun(&blob.generation, false));
+        }
+        let found: Option<(String, String)> =
+            tx.query_opt(&LOCK, params![&blob.sha256, now], |row| Ok((row.get(0)?, row.get(1)?)))?;
+        let Some((generation, state)) = found else {
+            // Collected between the two statements: there is room for a new row now.
+            continue;
+        };
+        if state != "deleting" {
+            return Ok(begun(&generation, state == "live"));
+        }
+        blob_trash::add(tx, &Located { sha256: blob.sha256.clone(), generation })?;
+        tx.execute(&BEGIN_AGAIN, params![&blob.sha256, &blob.generation])?;
+        return Ok(begun(&blob.generation, false));
+    }
 }
 
 /// Says whether the blob is live now. It is not if it was collected during the upload.
@@ -117,6 +136,8 @@ pub(crate) fn let_go(
     holder: &str,
     now: Timestamp,
 ) -> Result<(), StorageError> {
+    // The row of the blob first, as in `hold`: two who lock in one order never wait for each other.
+    tx.execute(&COUNT_HOLDER, params![sha256, 0i64, now])?;
     if tx.execute(&LET_GO, params![sha256, holder])? == 1 {
         tx.execute(&COUNT_HOLDER, params![sha256, -1i64, now])?;
     }

@@ -2,6 +2,7 @@
 //! were told is kept is there.
 
 mod audit;
+mod blobs;
 mod child;
 
 use std::time::Duration;
