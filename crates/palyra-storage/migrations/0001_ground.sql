@@ -25,7 +25,6 @@ CREATE TABLE events (
     subject {text} NOT NULL,
     body {text} NOT NULL
 ) {strict};
-CREATE INDEX events_by_time ON events (at);
 
 CREATE TABLE journal (
     seq {int} PRIMARY KEY,
