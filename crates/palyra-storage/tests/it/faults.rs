@@ -6,5 +6,6 @@ mod log_index_full;
 mod lost_commit;
 mod permissions;
 mod postgres_away;
+mod postgres_codes;
 mod postgres_silent;
 mod s3_away;

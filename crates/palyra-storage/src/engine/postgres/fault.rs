@@ -1,15 +1,17 @@
 //! What Postgres' errors mean to us.
 
 use std::error::Error as _;
+use std::fmt;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
 use tokio_postgres::Error;
-use tokio_postgres::error::SqlState;
+use tokio_postgres::error::DbError;
 
 use super::statements::WrongShape;
 use crate::StorageError;
+use crate::error::{Cause, describe};
 
 /// An error, and whether the whole unit should be run again because of it.
 pub(crate) struct Fault {
@@ -27,40 +29,38 @@ pub(crate) enum Again {
 }
 
 pub(super) fn classify(error: Error) -> Fault {
-    let Some(state) = error.code().cloned() else {
-        return if error.source().is_some_and(|source| source.is::<WrongShape>()) {
-            Fault::plain(StorageError::internal(crate::error::describe(&error)))
-        } else {
-            Fault::lost(Arc::new(error))
-        };
-    };
-    let cause: crate::error::Cause = Arc::new(error);
-    match state.code() {
-        "40001" | "40P01" => {
-            Fault { error: StorageError::Busy(cause), again: Some(Again::Conflict) }
-        }
+    if let Some(said) = error.as_db_error() {
+        return said_by_server(said.code().code(), Arc::new(Said::by(said)));
+    }
+    if error.source().is_some_and(|source| source.is::<WrongShape>()) {
+        return Fault::plain(StorageError::internal(describe(&error)));
+    }
+    Fault::lost(Arc::new(error))
+}
+
+fn said_by_server(state: &str, cause: Cause) -> Fault {
+    match state {
+        "40001" | "40P01" => Fault::conflict(cause),
+        // The statement took too long: most often it waited for others.
+        "57014" => Fault::conflict(cause),
         // A schema change elsewhere made a prepared statement useless; a new connection has none.
-        "0A000" | "26000" => Fault {
-            error: StorageError::internal(crate::error::describe(&cause)),
-            again: Some(Again::Reconnect),
-        },
+        "0A000" | "26000" => {
+            Fault { error: StorageError::internal(describe(&cause)), again: Some(Again::Reconnect) }
+        }
         "25006" => Fault::plain(StorageError::ReadOnly {
             path: PathBuf::from("the Postgres server"),
             cause,
         }),
-        code => match &code[..2] {
-            "08" | "57" => Fault::lost(cause),
+        "53100" => Fault::plain(StorageError::DiskFull(cause)),
+        // Damaged data and a damaged index. Other codes of class XX are defects of a program.
+        "XX001" | "XX002" => Fault::plain(StorageError::Corrupt(cause)),
+        _ => match state.get(..2).unwrap_or_default() {
+            "08" | "53" | "57" => Fault::lost(cause),
             "23" => Fault::plain(StorageError::Constraint(cause)),
-            "22" => {
-                Fault::plain(StorageError::InvalidValue { what: crate::error::describe(&cause) })
-            }
-            "53" if state == SqlState::DISK_FULL => Fault::plain(StorageError::DiskFull(cause)),
-            "53" => Fault::lost(cause),
-            "55" => Fault { error: StorageError::Busy(cause), again: Some(Again::Conflict) },
-            "28" | "3D" => Fault::plain(StorageError::Unavailable(cause)),
-            "58" => Fault::plain(StorageError::Unavailable(cause)),
-            "XX" => Fault::plain(StorageError::Corrupt(cause)),
-            _ => Fault::plain(StorageError::internal(crate::error::describe(&cause))),
+            "22" => Fault::plain(StorageError::InvalidValue { what: describe(&cause) }),
+            "55" => Fault::conflict(cause),
+            "28" | "3D" | "58" => Fault::plain(StorageError::Unavailable(cause)),
+            _ => Fault::plain(StorageError::internal(describe(&cause))),
         },
     }
 }
@@ -76,7 +76,49 @@ impl Fault {
         Self::lost(Arc::new(std::io::Error::new(std::io::ErrorKind::TimedOut, silence)))
     }
 
-    fn lost(cause: crate::error::Cause) -> Self {
+    fn conflict(cause: Cause) -> Self {
+        Self { error: StorageError::Busy(cause), again: Some(Again::Conflict) }
+    }
+
+    fn lost(cause: Cause) -> Self {
         Self { error: StorageError::Unavailable(cause), again: Some(Again::Reconnect) }
     }
 }
+
+/// What the server said, on one line and without the parts in which it repeats rows and
+/// statements: detail, hint and context.
+#[derive(Debug)]
+struct Said {
+    severity: String,
+    message: String,
+    state: String,
+    table: Option<String>,
+    constraint: Option<String>,
+}
+
+impl Said {
+    fn by(error: &DbError) -> Self {
+        Self {
+            severity: error.severity().to_owned(),
+            message: error.message().split_whitespace().collect::<Vec<_>>().join(" "),
+            state: error.code().code().to_owned(),
+            table: error.table().map(str::to_owned),
+            constraint: error.constraint().map(str::to_owned),
+        }
+    }
+}
+
+impl fmt::Display for Said {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}: {} ({}", self.severity, self.message, self.state)?;
+        if let Some(table) = &self.table {
+            write!(f, ", table {table}")?;
+        }
+        if let Some(constraint) = &self.constraint {
+            write!(f, ", constraint {constraint}")?;
+        }
+        f.write_str(")")
+    }
+}
+
+impl std::error::Error for Said {}

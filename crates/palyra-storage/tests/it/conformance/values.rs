@@ -13,6 +13,7 @@ on_every_engine!(
     text_with_a_null_character_is_refused,
     keys_are_compared_bytewise,
     many_rows_are_written_by_one_call,
+    an_error_does_not_repeat_the_row,
 );
 
 const PUT: Sql = sql!("INSERT INTO notes (id, n, real, bytes, note) VALUES ($1, $2, $3, $4, $5)");
@@ -123,4 +124,15 @@ async fn many_rows_are_written_by_one_call(world: World) {
         .unwrap();
     assert_eq!(written, 300);
     assert_eq!(crate::world::count(&world.db).await, 300);
+}
+
+async fn an_error_does_not_repeat_the_row(world: World) {
+    const NO_NUMBER: Sql = sql!("INSERT INTO notes (id, n, note) VALUES ($1, NULL, $2)");
+    let put = |tx: &mut palyra_storage::Tx<'_>| tx.execute(&NO_NUMBER, params!["k", "geheim"]);
+    let refused = world.db.write(put).await.unwrap_err();
+    assert_eq!(refused.code(), ErrorCode::StorageConstraint);
+    let message = refused.envelope().message().to_owned();
+    assert!(message.contains("notes") && !message.contains('\n'), "{message}");
+    let printed = format!("{message} {refused:?}");
+    assert!(!printed.contains("geheim"), "{printed}");
 }
