@@ -8,7 +8,6 @@ use std::sync::{Arc, Mutex, PoisonError, RwLock};
 use palyra_common::ids::IncarnationId;
 use tokio::sync::{mpsc, watch};
 
-pub(crate) use open::make_private_directory;
 pub use open::{DATABASE_FILE, OpenOptions};
 
 use crate::engine::EngineKind;

@@ -21,6 +21,7 @@ mod engine;
 mod error;
 mod migrate;
 mod notify;
+mod private;
 mod sql;
 mod store;
 mod tx;

@@ -8,7 +8,7 @@ use palyra_common::time::Clock;
 
 use super::place::Place;
 use super::{BlobError, BlobStore, S3Credentials, s3};
-use crate::database::make_private_directory;
+use crate::private;
 use crate::{Database, EngineKind, StorageConfig, StorageError};
 
 impl BlobStore {
@@ -52,7 +52,7 @@ impl BlobStore {
         clock: Arc<dyn Clock>,
         folder: &Path,
     ) -> Result<Self, BlobError> {
-        make_private_directory(folder).map_err(|error| BlobError::unavailable(error.into()))?;
+        private::make_directory(folder).map_err(|error| BlobError::unavailable(error.into()))?;
         let objects = LocalFileSystem::new_with_prefix(folder).map_err(BlobError::from)?;
         Ok(Self::new(db, clock, Arc::new(objects.with_fsync(true))))
     }

@@ -18,6 +18,7 @@ use crate::engine::sqlite::migrate::from_io;
 use crate::lease::Held;
 use crate::migrate::{MIGRATIONS, Migration};
 use crate::notify::Bell;
+use crate::private;
 
 /// The SQLite file in the data directory.
 pub const DATABASE_FILE: &str = "palyra.db";
@@ -55,9 +56,11 @@ fn open(options: &OpenOptions) -> Result<Database, StorageError> {
     let bell = Arc::new(Bell::default());
     let (closed, watcher) = watch::channel(false);
     let incarnation = crate::clock::new_id();
+    let data_dir = &options.data_dir;
+    private::make_directory(data_dir).map_err(|error| from_io(data_dir, error))?;
     let url = options.config.url.trim();
     let (engine, started) = if url.is_empty() {
-        let lock = lock_directory(&options.data_dir)?;
+        let lock = lock_directory(data_dir)?;
         let file = sqlite_file(options)?;
         (EngineKind::Sqlite, threads::sqlite(options, file, lock, &bell)?)
     } else {
@@ -91,9 +94,8 @@ fn parse_url(url: &str) -> Result<Config, StorageError> {
 
 /// Holds the data directory for this process. The lock ends with the process, however it ends.
 fn lock_directory(folder: &Path) -> Result<File, StorageError> {
-    make_private_directory(folder).map_err(|error| from_io(folder, error))?;
     let path = folder.join(LOCK_FILE);
-    let file = private_file(&path).map_err(|error| from_io(&path, error))?;
+    let file = private::open_file(&path).map_err(|error| from_io(&path, error))?;
     match file.try_lock() {
         Ok(()) => Ok(file),
         Err(TryLockError::WouldBlock) => Err(StorageError::Locked { path }),
@@ -104,24 +106,7 @@ fn lock_directory(folder: &Path) -> Result<File, StorageError> {
 fn sqlite_file(options: &OpenOptions) -> Result<SqliteFile, StorageError> {
     let path = options.data_dir.join(DATABASE_FILE);
     // SQLite gives the log beside it the same permissions.
-    private_file(&path).map_err(|error| from_io(&path, error))?;
+    private::open_file(&path).map_err(|error| from_io(&path, error))?;
     let max_bytes = Some(options.config.max_bytes).filter(|bytes| *bytes > 0);
     Ok(SqliteFile { path, max_bytes })
-}
-
-/// Makes a directory that only its owner can look into.
-pub(crate) fn make_private_directory(folder: &Path) -> std::io::Result<()> {
-    let mut builder = std::fs::DirBuilder::new();
-    builder.recursive(true);
-    #[cfg(unix)]
-    std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
-    builder.create(folder)
-}
-
-fn private_file(path: &Path) -> std::io::Result<File> {
-    let mut options = File::options();
-    options.read(true).write(true).create(true).truncate(false);
-    #[cfg(unix)]
-    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-    options.open(path)
 }

@@ -13,7 +13,7 @@ use palyra_storage::{
 use crate::world::{World, on_every_engine};
 
 /// The released schemas and one that might come next: it adds a column, fills it and indexes it.
-static NEXT: LazyLock<Vec<Migration>> = LazyLock::new(|| {
+pub(crate) static NEXT: LazyLock<Vec<Migration>> = LazyLock::new(|| {
     let mut steps = MIGRATIONS.to_vec();
     steps.push(Migration {
         version: SCHEMA_VERSION + 1,

@@ -86,6 +86,8 @@ fn keep_copy(connection: &Connection, path: &Path, version: i64) -> Result<(), S
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => {}
         Err(error) => return Err(trouble(error)),
     }
+    // SQLite would let everybody read it, and does not mind a file that is there and empty.
+    crate::private::open_file(&unfinished).map_err(trouble)?;
     connection
         .execute("VACUUM INTO ?1", [unfinished.to_string_lossy()])
         .map_err(|error| classify(error, path))?;

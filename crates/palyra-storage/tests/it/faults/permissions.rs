@@ -5,10 +5,13 @@ use std::path::Path;
 use std::time::Duration;
 
 use palyra_common::error::ErrorCode;
-use palyra_storage::{Database, OpenOptions};
+use palyra_storage::{Database, OpenOptions, SCHEMA_VERSION};
 use palyra_testkit::process::{is_reexecuted, reexec_test};
 
-use crate::world::World;
+use crate::migrations::NEXT;
+use crate::world::{World, on_every_engine};
+
+on_every_engine!(a_new_data_directory_is_private);
 
 const LIMIT: Duration = Duration::from_secs(60);
 
@@ -64,11 +67,27 @@ async fn a_second_user_of_the_directory_is_refused() {
     Database::open(world.options.clone()).await.unwrap();
 }
 
+fn mode(path: &Path) -> u32 {
+    std::fs::metadata(path).unwrap().permissions().mode() & 0o777
+}
+
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn the_database_is_private() {
     let world = World::sqlite().await;
-    for file in ["palyra.db", "palyra.lock", "palyra.db-wal"] {
-        let mode = std::fs::metadata(world.folder.path().join(file)).unwrap().permissions().mode();
-        assert_eq!(mode & 0o077, 0, "{file} can be read by others: {mode:o}");
+    let file = |name: &str| world.folder.path().join(name);
+    for name in ["palyra.db", "palyra.lock", "palyra.db-wal"] {
+        assert_eq!(mode(&file(name)), 0o600, "{name}");
     }
+    world.db.close().await;
+    let next = OpenOptions { migrations: &NEXT, ..world.options.clone() };
+    Database::open(next).await.unwrap().close().await;
+    let copy = file(&format!("palyra.db.schema-{SCHEMA_VERSION}.copy"));
+    assert_eq!(mode(&copy), 0o600, "the copy");
+}
+
+async fn a_new_data_directory_is_private(world: World) {
+    let data_dir = world.folder.path().join("new");
+    let options = OpenOptions { data_dir: data_dir.clone(), ..world.options.clone() };
+    Database::open(options).await.unwrap().close().await;
+    assert_eq!(mode(&data_dir), 0o700);
 }
