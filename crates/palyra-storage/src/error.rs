@@ -14,10 +14,12 @@ pub type Cause = Arc<dyn Error + Send + Sync>;
 #[derive(Debug, Clone, thiserror::Error)]
 #[non_exhaustive]
 pub enum StorageError {
-    /// The database cannot be reached, or was lost and not found again in time.
+    /// The server cannot be reached, or was lost and not found again in time; or the disk or the
+    /// data directory fails.
     #[error("the database cannot be reached")]
     Unavailable(#[source] Cause),
-    /// Another program holds the database file.
+    /// Others were in the way for longer than this write was tried: another program that holds
+    /// the file, transactions that locked the same rows, a node that migrates.
     #[error("the database is busy")]
     Busy(#[source] Cause),
     /// No space left, or the configured size limit is reached.
@@ -118,22 +120,7 @@ impl StorageError {
     /// Whether the same call may succeed later. An unknown commit is not tried again blindly:
     /// that would be a second write.
     pub fn retry_class(&self) -> RetryClass {
-        match self {
-            StorageError::Unavailable(_)
-            | StorageError::Busy(_)
-            | StorageError::DiskFull(_)
-            | StorageError::ReadOnly { .. }
-            | StorageError::ShuttingDown => RetryClass::TransientNetwork,
-            StorageError::Corrupt(_)
-            | StorageError::NewerSchema { .. }
-            | StorageError::Migration { .. }
-            | StorageError::Locked { .. }
-            | StorageError::CommitUnknown(_)
-            | StorageError::Constraint(_)
-            | StorageError::StaleLease { .. }
-            | StorageError::InvalidValue { .. }
-            | StorageError::Internal { .. } => RetryClass::Permanent,
-        }
+        if self.code().retryable() { RetryClass::TransientNetwork } else { RetryClass::Permanent }
     }
 
     /// The error as users of every surface see it.
@@ -153,3 +140,6 @@ pub fn describe(error: &dyn Error) -> String {
     }
     line
 }
+
+#[cfg(test)]
+mod tests;

@@ -21,10 +21,10 @@ error_codes! {
 
     StorageUnavailable = "storage/unavailable", Retryable,
         means: "the database cannot be reached",
-        hint: "Check that the database server runs and that `storage.url` points to it. Work goes on by itself once it answers.";
+        hint: "With Postgres, check that the server runs and that `storage.url` points to it. With SQLite, check the disk and that the data directory is a folder that can be made and opened. Work goes on by itself once the cause is gone.";
     StorageBusy = "storage/busy", Retryable,
-        means: "too many requests are waiting for the database",
-        hint: "Try again in a moment. If it lasts, look for a slow disk or raise the number of connections.";
+        means: "others were using the database for longer than the request was tried",
+        hint: "Try again in a moment. If it lasts, look for another program that holds the database or its rows, such as a backup, and for a slow disk.";
     StorageDiskFull = "storage/disk_full", Retryable,
         means: "the disk that holds the data directory is full",
         hint: "Free space on that disk or move the data directory to a larger one. Work goes on by itself once there is space.";

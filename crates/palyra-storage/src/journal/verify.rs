@@ -1,5 +1,7 @@
 //! Checking the chain.
 
+use palyra_common::error::{ErrorCode, StableErrorEnvelope};
+
 use super::chain::{genesis, link};
 use super::{Hash, PAGE_LIMIT, Recorded, Segment};
 use crate::store::journal as rows;
@@ -26,6 +28,18 @@ pub struct ChainFault {
     pub seq: i64,
     /// In which way.
     pub kind: FaultKind,
+}
+
+impl ChainFault {
+    /// The stable code that a user sees.
+    pub fn code(&self) -> ErrorCode {
+        ErrorCode::JournalBrokenChain
+    }
+
+    /// The fault as users of every surface see it.
+    pub fn envelope(&self) -> StableErrorEnvelope {
+        StableErrorEnvelope::new(self.code(), crate::error::describe(self))
+    }
 }
 
 /// How a chain can be broken.

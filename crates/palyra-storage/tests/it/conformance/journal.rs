@@ -134,7 +134,11 @@ async fn a_missing_entry_is_noticed(world: World) {
     const REMOVE: Sql = sql!("DELETE FROM journal WHERE seq = 3");
     let journal = record_some(&world, 5).await;
     tamper(&world, &REMOVE).await;
-    assert_eq!(journal.verify().await.unwrap().fault, fault(3, FaultKind::Missing));
+    let broken = journal.verify().await.unwrap().fault;
+    assert_eq!(broken, fault(3, FaultKind::Missing));
+    let told = broken.unwrap().envelope();
+    assert_eq!(told.known_code(), Some(ErrorCode::JournalBrokenChain));
+    assert!(told.message().contains("entry 3"), "{told}");
 }
 
 async fn a_shortened_journal_is_noticed(world: World) {
