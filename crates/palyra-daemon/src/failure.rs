@@ -14,6 +14,9 @@ pub(crate) enum Failure {
         #[from]
         error: StorageError,
     },
+    /// A setting that storage cannot work with.
+    #[error("{}", told(&error.envelope()))]
+    Refused { error: StorageError },
     #[error("{}", told(&error.envelope()))]
     Blobs {
         #[from]
@@ -34,7 +37,9 @@ impl Failure {
     /// 2 for what the operator asked wrongly, 1 for everything else.
     pub(crate) fn exit_code(&self) -> ExitCode {
         match self {
-            Failure::Config { .. } | Failure::NoDataDir => ExitCode::from(2),
+            Failure::Config { .. } | Failure::Refused { .. } | Failure::NoDataDir => {
+                ExitCode::from(2)
+            }
             Failure::Storage { .. } | Failure::Blobs { .. } | Failure::Startup(_) => {
                 ExitCode::FAILURE
             }

@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use clap::Parser;
+use palyra_storage::StorageUrl;
 
 /// The Palyra daemon.
 ///
@@ -24,9 +25,10 @@ pub(crate) struct Flags {
 
     /// A database that several nodes share, as postgres://…, instead of the SQLite file
     #[arg(long, value_name = "URL", env = "PALYRA_STORAGE_URL", hide_env_values = true)]
-    pub(crate) storage_url: Option<String>,
+    pub(crate) storage_url: Option<StorageUrl>,
 
-    /// What is logged: error, warn, info, debug or trace, also for single modules
+    /// What is logged: error, warn, info, debug or trace, also for single modules, as in
+    /// warn,palyra_storage=debug
     #[arg(long, value_name = "LEVEL", env = "PALYRA_LOG", default_value = "info")]
     pub(crate) log: String,
 }

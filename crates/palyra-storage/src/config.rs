@@ -1,7 +1,11 @@
 //! What an operator can choose about storage: section `[storage]` of `palyra.toml`.
 
+mod url;
+
 use palyra_common::time::Duration;
 use serde::Deserialize;
+
+pub use url::StorageUrl;
 
 use crate::StorageError;
 use crate::blob::place::Place;
@@ -12,7 +16,7 @@ use crate::blob::place::Place;
 pub struct StorageConfig {
     /// `postgres://…` for a server that several nodes share. Empty: one SQLite file in the data
     /// directory.
-    pub url: String,
+    pub url: StorageUrl,
     /// How many connections write to Postgres at once.
     pub connections: u32,
     /// How many connections read at once.
@@ -37,7 +41,7 @@ pub struct StorageConfig {
 impl Default for StorageConfig {
     fn default() -> Self {
         Self {
-            url: String::new(),
+            url: StorageUrl::default(),
             connections: 8,
             readers: 3,
             queue: 4_096,
@@ -54,6 +58,7 @@ impl Default for StorageConfig {
 impl StorageConfig {
     /// Refuses values that cannot work.
     pub fn check(&self) -> Result<(), StorageError> {
+        self.url.server()?;
         let refuse = |what: &str| Err(StorageError::InvalidValue { what: what.into() });
         if !(1..=256).contains(&self.connections) || !(1..=256).contains(&self.readers) {
             return refuse("storage.connections and storage.readers are from 1 to 256");

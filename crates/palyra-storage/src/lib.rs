@@ -29,7 +29,7 @@ mod unit;
 mod value;
 
 pub use clock::{SystemClock, new_id};
-pub use config::StorageConfig;
+pub use config::{StorageConfig, StorageUrl};
 #[cfg(feature = "crash-points")]
 #[doc(hidden)]
 pub use crash::crash_point_reached;

@@ -154,7 +154,7 @@ fn a_wrong_configuration_is_refused_with_a_reason() {
     for (text, reason) in [
         ("[storage]\nqueu = 1\n", "unknown field `queu`"),
         ("[storage\n", "palyra.toml"),
-        ("[storage]\nlease_ttl = \"soon\"\n", "lease_ttl"),
+        ("[storage]\nlease_ttl = \"soon\"\n", "line 2, column 13"),
     ] {
         std::fs::write(&file, text).unwrap();
         let (code, told) = refused(palyrad().data_dir(folder.path()));
@@ -168,7 +168,7 @@ fn a_wrong_configuration_is_refused_with_a_reason() {
     ] {
         std::fs::write(&file, text).unwrap();
         let (code, told) = refused(palyrad().data_dir(folder.path()));
-        assert_eq!(code, Some(1));
+        assert_eq!(code, Some(2));
         assert!(told.contains("storage/invalid_value") && !told.contains("geheim"), "{told}");
     }
 }

@@ -20,7 +20,7 @@ pub(crate) fn run(runtime: &Runtime) {
     let database = server.create_database(DatabaseLocale::C).unwrap();
     let folder = tempfile::tempdir().unwrap();
     let mut options = OpenOptions::in_directory(folder.path());
-    options.config.url = database.url();
+    options.config.url = database.url().into();
     options.config.connections = CONNECTIONS as u32;
     let db = runtime.block_on(async {
         let db = Database::open(options).await.unwrap();

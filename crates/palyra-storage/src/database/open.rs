@@ -5,7 +5,6 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, RwLock};
 
 use tokio::sync::watch;
-use tokio_postgres::Config;
 
 use super::threads::{self, Started};
 use super::{Database, Inner};
@@ -58,15 +57,17 @@ fn open(options: &OpenOptions) -> Result<Database, StorageError> {
     let incarnation = crate::clock::new_id();
     let data_dir = &options.data_dir;
     private::make_directory(data_dir).map_err(|error| from_io(data_dir, error))?;
-    let url = options.config.url.trim();
-    let (engine, started) = if url.is_empty() {
-        let lock = lock_directory(data_dir)?;
-        let file = sqlite_file(options)?;
-        (EngineKind::Sqlite, threads::sqlite(options, file, lock, &bell)?)
-    } else {
-        let dial = Dial::new(parse_url(url)?);
-        let started = threads::postgres(options, &dial, incarnation, &bell, watcher)?;
-        (EngineKind::Postgres, started)
+    let (engine, started) = match options.config.url.server()? {
+        None => {
+            let lock = lock_directory(data_dir)?;
+            let file = sqlite_file(options)?;
+            (EngineKind::Sqlite, threads::sqlite(options, file, lock, &bell)?)
+        }
+        Some(server) => {
+            let dial = Dial::new(server);
+            let started = threads::postgres(options, &dial, incarnation, &bell, watcher)?;
+            (EngineKind::Postgres, started)
+        }
     };
     let Started { queues, threads } = started;
     Ok(Database(Arc::new(Inner {
@@ -78,18 +79,6 @@ fn open(options: &OpenOptions) -> Result<Database, StorageError> {
         closed,
         threads: Mutex::new(threads),
     })))
-}
-
-fn parse_url(url: &str) -> Result<Config, StorageError> {
-    let refuse = |what: String| Err(StorageError::InvalidValue { what });
-    if !url.starts_with("postgres://") && !url.starts_with("postgresql://") {
-        // The value may hold a password, so it is not repeated.
-        return refuse("storage.url starts with postgres:// or is empty for SQLite".into());
-    }
-    match url.parse() {
-        Ok(config) => Ok(config),
-        Err(error) => refuse(format!("storage.url: {}", crate::error::describe(&error))),
-    }
 }
 
 /// Holds the data directory for this process. The lock ends with the process, however it ends.

@@ -27,7 +27,7 @@ fn writer(world: &World) -> Builder {
     reexec_test("crash::child::write_until_killed")
         .unwrap()
         .data_dir(world.folder.path())
-        .env("PALYRA_STORAGE_URL", &world.options.config.url)
+        .env("PALYRA_STORAGE_URL", world.options.config.url.expose())
 }
 
 /// Lets a writer work and die, by our hand or at one of `points`.

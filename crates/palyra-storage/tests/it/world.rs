@@ -45,7 +45,7 @@ impl World {
     pub(crate) async fn on(database: TestDatabase) -> Self {
         let folder = tempfile::tempdir().unwrap();
         let mut options = OpenOptions::in_directory(folder.path());
-        options.config.url = database.url();
+        options.config.url = database.url().into();
         options.config.connections = 4;
         // Machines are slow, and no story is about running out of patience.
         options.config.retry_for = Duration::from_mins(2);

@@ -52,7 +52,7 @@ fn write_until_killed() {
         return;
     }
     let mut options = OpenOptions::in_directory(std::env::var_os("PALYRA_DATA_DIR").unwrap());
-    options.config.url = std::env::var("PALYRA_STORAGE_URL").unwrap();
+    options.config.url = std::env::var("PALYRA_STORAGE_URL").unwrap().into();
     options.config.connections = 4;
     // A stopped node may hold locks for as long as the server lets it.
     options.config.retry_for = palyra_common::time::Duration::from_mins(2);

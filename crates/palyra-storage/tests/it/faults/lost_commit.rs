@@ -26,7 +26,7 @@ async fn behind_a_proxy(retry_for: Duration) -> Cut {
     let proxy = CutProxy::start(server, CutPlan::Never).unwrap();
     let folder = tempfile::tempdir().unwrap();
     let mut options = OpenOptions::in_directory(folder.path());
-    options.config.url = proxy.url(&database);
+    options.config.url = proxy.url(&database).into();
     options.config.connections = 4;
     options.config.retry_for = retry_for;
     let db = Database::open(options).await.unwrap();
@@ -90,7 +90,7 @@ async fn a_commit_that_cannot_be_settled_is_told_as_unknown() {
     let proxy = CutProxy::start(&server, CutPlan::Never).unwrap();
     let folder = tempfile::tempdir().unwrap();
     let mut options = OpenOptions::in_directory(folder.path());
-    options.config.url = proxy.url(&database);
+    options.config.url = proxy.url(&database).into();
     options.config.retry_for = Duration::from_millis(300);
     let db = Database::open(options).await.unwrap();
     create_notes(&db).await.unwrap();

@@ -26,7 +26,7 @@ impl Shared {
 
     async fn open(&self, retry_for: Duration) -> Database {
         let mut options = OpenOptions::in_directory(self.folder.path());
-        options.config.url = self.database.url();
+        options.config.url = self.database.url().into();
         options.config.connections = 4;
         options.config.retry_for = retry_for;
         let db = Database::open(options).await.unwrap();
@@ -100,7 +100,7 @@ async fn an_absent_postgres_is_told_and_its_return_is_enough() {
     let away = db.schema().await.unwrap_err();
     assert_eq!(away.code(), ErrorCode::StorageUnavailable, "{away:?}");
     let mut options = OpenOptions::in_directory(shared.folder.path());
-    options.config.url = shared.database.url();
+    options.config.url = shared.database.url().into();
     options.config.retry_for = Duration::from_millis(200);
     let away = Database::open(options.clone()).await.unwrap_err();
     assert_eq!(away.code(), ErrorCode::StorageUnavailable, "{away:?}");

@@ -17,7 +17,8 @@ async fn a_postgres_that_never_greets_is_given_up() {
     let folder = tempfile::tempdir().unwrap();
     let _mute = UnixListener::bind(folder.path().join(".s.PGSQL.5432")).unwrap();
     let mut options = OpenOptions::in_directory(folder.path());
-    options.config.url = format!("postgres://anna@/x?host={}&port=5432", folder.path().display());
+    options.config.url =
+        format!("postgres://anna@/x?host={}&port=5432", folder.path().display()).into();
     options.config.retry_for = palyra_common::time::Duration::from_secs(1);
     let opened = tokio::time::timeout(LIMIT, Database::open(options)).await;
     let refused = opened.expect("opening waits for ever").unwrap_err();

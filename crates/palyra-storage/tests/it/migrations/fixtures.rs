@@ -162,7 +162,7 @@ async fn every_released_postgres_database_is_migrated() {
             database.psql(&std::fs::read_to_string(dump).unwrap()).unwrap();
             let data = tempfile::tempdir().unwrap();
             let mut options = OpenOptions { migrations, ..OpenOptions::in_directory(data.path()) };
-            options.config.url = database.url();
+            options.config.url = database.url().into();
             let db = Database::open(options).await.unwrap();
             check_and_use(&db).await;
             db.close().await;
@@ -185,7 +185,7 @@ async fn write_the_fixtures() {
     let server = PostgresServer::shared().unwrap();
     let database = server.create_database(DatabaseLocale::C).unwrap();
     let mut options = OpenOptions::in_directory(data.path());
-    options.config.url = database.url();
+    options.config.url = database.url().into();
     let db = Database::open(options).await.unwrap();
     fill(&db).await;
     db.close().await;

@@ -37,7 +37,7 @@ fn migrating(world: &World) -> Builder {
     reexec_test("migrations::interrupted::migrate_in_a_child")
         .unwrap()
         .data_dir(world.folder.path())
-        .env("PALYRA_STORAGE_URL", &world.options.config.url)
+        .env("PALYRA_STORAGE_URL", world.options.config.url.expose())
 }
 
 /// The child: opens the database with the next schema.
@@ -48,7 +48,7 @@ fn migrate_in_a_child() {
         return;
     }
     let mut options = OpenOptions::in_directory(std::env::var_os("PALYRA_DATA_DIR").unwrap());
-    options.config.url = std::env::var("PALYRA_STORAGE_URL").unwrap();
+    options.config.url = std::env::var("PALYRA_STORAGE_URL").unwrap().into();
     let endless = std::env::var_os(ENDLESS_VARIABLE).is_some();
     options.migrations = if endless { &ENDLESS } else { &NEXT };
     println!("opening");
