@@ -29,6 +29,13 @@ pub(crate) enum Failure {
         ErrorCode::CommonInvalidInput,
         "there is no data directory, because HOME is not set; give one with --data-dir")))]
     NoDataDir,
+    #[error("{}", told(&StableErrorEnvelope::new(
+        ErrorCode::CommonInvalidInput, format!("--log {directive}: {what}"))))]
+    Log { directive: String, what: String },
+    #[error("palyrad: stopped because the service that renews its leases has ended\n")]
+    KeeperGone,
+    #[error("palyrad: stopped before its work was finished, because it was asked twice\n")]
+    AskedTwice,
     #[error("palyrad could not start: {0:#}\n")]
     Startup(anyhow::Error),
 }
@@ -37,12 +44,15 @@ impl Failure {
     /// 2 for what the operator asked wrongly, 1 for everything else.
     pub(crate) fn exit_code(&self) -> ExitCode {
         match self {
-            Failure::Config { .. } | Failure::Refused { .. } | Failure::NoDataDir => {
-                ExitCode::from(2)
-            }
-            Failure::Storage { .. } | Failure::Blobs { .. } | Failure::Startup(_) => {
-                ExitCode::FAILURE
-            }
+            Failure::Config { .. }
+            | Failure::Refused { .. }
+            | Failure::NoDataDir
+            | Failure::Log { .. } => ExitCode::from(2),
+            Failure::Storage { .. }
+            | Failure::Blobs { .. }
+            | Failure::KeeperGone
+            | Failure::AskedTwice
+            | Failure::Startup(_) => ExitCode::FAILURE,
         }
     }
 }

@@ -4,6 +4,7 @@
 mod config;
 mod failure;
 mod flags;
+mod log;
 mod serve;
 
 use std::io::Write;
@@ -15,13 +16,17 @@ use flags::Flags;
 
 fn main() -> ExitCode {
     let flags = Flags::parse();
-    let log = tracing_subscriber::fmt().with_writer(std::io::stderr);
-    log.with_env_filter(flags.log.clone()).init();
+    if let Err(failure) = log::start(&flags.log) {
+        return report(&failure);
+    }
     let runtime = match tokio::runtime::Builder::new_multi_thread().enable_all().build() {
         Ok(runtime) => runtime,
         Err(error) => return report(&failure::Failure::Startup(error.into())),
     };
-    match runtime.block_on(serve::serve(&flags)) {
+    let served = runtime.block_on(serve::serve(&flags));
+    // Whoever stops us early does not wait for a thread that still opens the database.
+    runtime.shutdown_background();
+    match served {
         Ok(()) => ExitCode::SUCCESS,
         Err(failure) => report(&failure),
     }

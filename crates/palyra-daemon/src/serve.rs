@@ -1,5 +1,8 @@
 //! From start to stop.
 
+mod node;
+mod stop;
+
 use std::io::Write;
 use std::path::Path;
 use std::sync::Arc;
@@ -7,10 +10,12 @@ use std::sync::Arc;
 use palyra_common::time::{Clock, Duration};
 use palyra_storage::blob::BlobStore;
 use palyra_storage::journal::JournalEvent;
-use palyra_storage::lease::{LeaseKeeper, Leases, NodeState};
+use palyra_storage::lease::{LeaseKeeper, Leases};
 use palyra_storage::retention::{Sweeper, ground_rules};
-use palyra_storage::{Database, MIGRATIONS, OpenOptions, StorageError, SystemClock, new_id};
-use tokio::signal::unix::{SignalKind, signal};
+use palyra_storage::{
+    Database, MIGRATIONS, OpenOptions, StorageConfig, StorageError, SystemClock, new_id,
+};
+use stop::Stop;
 use tokio::sync::watch;
 
 use crate::config;
@@ -23,40 +28,60 @@ const SWEEP_EVERY: Duration = Duration::from_mins(10);
 /// Runs until told to stop.
 pub(crate) async fn serve(flags: &Flags) -> Result<(), Failure> {
     // Listen first: a signal that comes during the start is not lost.
-    let stop = Stop::listen().map_err(|error| Failure::Startup(error.into()))?;
+    let mut stop = Stop::listen().map_err(|error| Failure::Startup(error.into()))?;
     let data_dir = flags.data_dir().ok_or(Failure::NoDataDir)?;
     let config = config::load(flags, &data_dir)?.storage;
-    let lease_ttl = config.lease_ttl;
     let options =
         OpenOptions { data_dir: data_dir.clone(), config: config.clone(), migrations: MIGRATIONS };
-    let db = Database::open(options).await?;
-    let clock: Arc<dyn Clock> = Arc::new(SystemClock);
-    let blobs = BlobStore::open(db.clone(), clock.clone(), &config, &data_dir)?;
-    record(&db, "daemon.started").await?;
+    let db = tokio::select! {
+        opened = Database::open(options) => opened?,
+        // What opening has begun is made good by the next start, as after a crash.
+        reason = stop.reason() => {
+            tracing::info!(reason, "stopping before the database is open");
+            return Ok(());
+        }
+    };
+    let (ask, asked) = watch::channel(None);
+    tokio::select! {
+        ended = work(&db, &config, &data_dir, asked) => ended,
+        () = stop.twice(ask) => Err(Failure::AskedTwice),
+    }
+}
 
-    let leases = Leases::new(db.clone(), clock.clone(), lease_ttl);
-    let (keeper, mut node) = LeaseKeeper::new(db.clone(), leases.clone());
+/// Starts the services, waits for a reason to stop, and stops them.
+async fn work(
+    db: &Database,
+    config: &StorageConfig,
+    data_dir: &Path,
+    asked: watch::Receiver<Option<&'static str>>,
+) -> Result<(), Failure> {
+    let clock: Arc<dyn Clock> = Arc::new(SystemClock);
+    let blobs = BlobStore::open(db.clone(), clock.clone(), config, data_dir)?;
+    record(db, "daemon.started").await?;
+
+    let leases = Leases::new(db.clone(), clock.clone(), config.lease_ttl);
+    let (keeper, node) = LeaseKeeper::new(db.clone(), leases.clone());
     let rules = ground_rules(db.engine());
     let sweeper = Sweeper::new(db.clone(), leases, clock, rules, SWEEP_EVERY).with_blobs(blobs);
     let (stopping, stopped) = watch::channel(false);
     let keeping = tokio::spawn(keeper.run(until(stopped.clone())));
     let sweeping = tokio::spawn(sweeper.run(until(stopped)));
-    announce(&db, &data_dir).await?;
+    announce(db, data_dir).await?;
 
     let reason = tokio::select! {
-        reason = stop.reason() => reason,
-        reason = too_old(&mut node) => reason,
+        reason = stop::asked(asked) => Ok(reason),
+        reason = node::must_stop(node) => reason,
     };
-    tracing::info!(reason, "stopping");
+    tracing::info!(reason = reason.as_ref().map_or("a service has ended", |told| told), "stopping");
     stopping.send_replace(true);
     for task in [keeping, sweeping] {
         if let Err(error) = task.await {
             tracing::error!(%error, "a service did not end well");
         }
     }
-    record(&db, "daemon.stopped").await?;
+    record(db, "daemon.stopped").await?;
     db.close().await;
-    Ok(())
+    reason.map(drop)
 }
 
 /// The line that whoever started us waits for.
@@ -92,37 +117,4 @@ async fn record(db: &Database, action: &'static str) -> Result<(), StorageError>
 async fn until(mut stopped: watch::Receiver<bool>) {
     // An error means that the sender is gone, which is a stop as well.
     let _ = stopped.wait_for(|stopped| *stopped).await;
-}
-
-/// Returns when the schema has moved on beyond what this program may use.
-async fn too_old(node: &mut palyra_storage::lease::KeeperHandle) -> &'static str {
-    loop {
-        match node.changed().await {
-            Some(NodeState::TooOld { .. }) => return "the schema is too new for this release",
-            Some(NodeState::Healthy | NodeState::Failing { .. }) => {}
-            None => std::future::pending().await,
-        }
-    }
-}
-
-/// The signals that ask for a stop.
-struct Stop {
-    terminate: tokio::signal::unix::Signal,
-    interrupt: tokio::signal::unix::Signal,
-}
-
-impl Stop {
-    fn listen() -> std::io::Result<Self> {
-        Ok(Self {
-            terminate: signal(SignalKind::terminate())?,
-            interrupt: signal(SignalKind::interrupt())?,
-        })
-    }
-
-    async fn reason(mut self) -> &'static str {
-        tokio::select! {
-            _ = self.terminate.recv() => "SIGTERM",
-            _ = self.interrupt.recv() => "SIGINT",
-        }
-    }
 }

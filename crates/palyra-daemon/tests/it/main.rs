@@ -6,7 +6,9 @@
     reason = "a failure is the verdict, and what children print is read"
 )]
 
+use std::net::TcpListener;
 use std::path::Path;
+use std::process::Command;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -14,7 +16,7 @@ use palyra_common::time::Clock;
 use palyra_storage::blob::{BlobStore, S3Credentials};
 use palyra_storage::{Database, JournalStore, OpenOptions, StorageConfig, SystemClock};
 use palyra_testkit::clock::FakeClock;
-use palyra_testkit::postgres::{DatabaseLocale, PostgresServer};
+use palyra_testkit::postgres::{DatabaseLocale, PostgresServer, StopMode};
 use palyra_testkit::process::{Builder, Process, Stream, Termination};
 use palyra_testkit::s3::S3Server;
 
@@ -174,11 +176,73 @@ fn a_wrong_configuration_is_refused_with_a_reason() {
 }
 
 #[test]
+fn a_log_level_that_is_none_is_refused_by_name() {
+    for (log, named) in [("info,palyra=loud", "palyra=loud"), ("verbose", "verbose")] {
+        let (code, told) = refused(palyrad().temporary_data_dir().unwrap().args(["--log", log]));
+        assert_eq!(code, Some(2), "{told}");
+        assert!(told.contains(named) && told.contains("common/invalid_input"), "{told}");
+    }
+    let fine = palyrad().temporary_data_dir().unwrap().args(["--log", "warn,palyra_storage=DEBUG"]);
+    fine.spawn().unwrap().wait_ready(LIMIT).unwrap();
+}
+
+#[test]
 fn a_data_directory_that_cannot_be_made_is_refused_with_a_reason() {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("file");
     std::fs::write(&file, "").unwrap();
     let (code, told) = refused(palyrad().data_dir(file.join("data")));
     assert_eq!(code, Some(1));
-    assert!(told.contains("code: storage/"), "{told}");
+    assert!(told.contains("storage/unavailable") && told.contains("data directory"), "{told}");
+}
+
+/// A server that takes connections and never says a word.
+#[test]
+fn it_stops_while_it_waits_for_the_database() {
+    let silent = TcpListener::bind("127.0.0.1:0").unwrap();
+    let url = format!("postgres://anna:geheim@{}/x", silent.local_addr().unwrap());
+    let daemon = palyrad().temporary_data_dir().unwrap().args(["--storage-url", &url]);
+    let mut daemon = daemon.spawn().unwrap();
+    let (connected, wait) = std::sync::mpsc::channel();
+    std::thread::spawn(move || connected.send(silent.accept().unwrap()).unwrap());
+    let _kept_open = wait.recv_timeout(LIMIT).unwrap();
+    let ended = daemon.terminate(LIMIT).unwrap();
+    assert!(matches!(ended, Termination::Orderly(status) if status.success()), "{ended:?}");
+}
+
+/// The database is away, so the first stop waits for it.
+#[test]
+fn a_second_signal_stops_it_at_once_on_postgres() {
+    let mut server = PostgresServer::start().unwrap();
+    let database = server.create_database(DatabaseLocale::C).unwrap();
+    let folder = tempfile::tempdir().unwrap();
+    let patient = format!("[storage]\nurl = \"{}\"\nretry_for = \"1h\"\n", database.url());
+    std::fs::write(folder.path().join("palyra.toml"), patient).unwrap();
+    let mut daemon = palyrad().data_dir(folder.path()).spawn().unwrap();
+    daemon.wait_ready(LIMIT).unwrap();
+    server.stop(StopMode::Immediate).unwrap();
+    let first = Command::new("kill").args(["-TERM", &daemon.id().to_string()]).status();
+    assert!(first.unwrap().success());
+    daemon.wait_for_line("stopping", LIMIT).unwrap();
+    let ended = daemon.terminate(LIMIT).unwrap();
+    assert!(matches!(ended, Termination::Orderly(status) if status.code() == Some(1)), "{ended:?}");
+}
+
+#[test]
+fn failing_renewals_are_told_once_on_postgres() {
+    let mut server = PostgresServer::start().unwrap();
+    let database = server.create_database(DatabaseLocale::C).unwrap();
+    let folder = tempfile::tempdir().unwrap();
+    let quick = "retry_for = \"10ms\"\nlease_ttl = \"1s\"\n";
+    let text = format!("[storage]\nurl = \"{}\"\n{quick}", database.url());
+    std::fs::write(folder.path().join("palyra.toml"), text).unwrap();
+    let daemon = palyrad().data_dir(folder.path()).spawn().unwrap();
+    daemon.wait_ready(LIMIT).unwrap();
+    server.stop(StopMode::Immediate).unwrap();
+    daemon.wait_for_line("is losing its leases", LIMIT).unwrap();
+    server.start_again().unwrap();
+    daemon.wait_for_line("renews its leases again", LIMIT).unwrap();
+    let lines = daemon.lines(Stream::Stderr).unwrap();
+    let told = lines.iter().filter(|line| line.contains("is losing its leases")).count();
+    assert_eq!(told, 1, "{lines:#?}");
 }
