@@ -16,8 +16,7 @@ struct Row<'a> {
 
 pub(crate) fn check(workspace: &Workspace) -> Vec<Violation> {
     let used = used(workspace);
-    let rows = rows(workspace.text(DOCS).unwrap_or_default());
-    let mut violations = Vec::new();
+    let (rows, mut violations) = rows(workspace.text(DOCS).unwrap_or_default());
     for (name, users) in &used {
         let Some(row) = rows.get(name) else {
             let what = format!("{name} (used by {}) has no row", list(users));
@@ -53,20 +52,31 @@ fn used(workspace: &Workspace) -> BTreeMap<&str, BTreeSet<&str>> {
     used
 }
 
-/// The rows of the table: `` | `crate` | `user`, `user` | reason | ``.
-fn rows(text: &str) -> BTreeMap<&str, Row<'_>> {
-    let lines = text.lines().enumerate();
-    lines
-        .filter_map(|(at, line)| {
-            let cells: Vec<&str> = line.trim().split('|').map(str::trim).collect();
-            let ["", name, users, reason, ..] = cells.as_slice() else {
-                return None;
-            };
-            let name = name.strip_prefix('`')?.strip_suffix('`')?;
-            let users = users.split(',').map(|user| user.trim().trim_matches('`')).collect();
-            Some((name, Row { line: at + 1, users, reason }))
-        })
-        .collect()
+/// The rows of the table, and those that are there twice.
+fn rows(text: &str) -> (BTreeMap<&str, Row<'_>>, Vec<Violation>) {
+    let mut rows = BTreeMap::<&str, Row<'_>>::new();
+    let mut doubled = Vec::new();
+    let found = text.lines().enumerate().filter_map(|(at, line)| row(at + 1, line));
+    for (name, row) in found {
+        if let Some(first) = rows.get(name) {
+            let what = format!("{name} has a row already, in line {}", first.line);
+            doubled.push(Violation::new(RULE, DOCS, what, "make one of the two").at(row.line));
+            continue;
+        }
+        rows.insert(name, row);
+    }
+    (rows, doubled)
+}
+
+/// One row: `` | `crate` | `user`, `user` | reason | ``.
+fn row(line: usize, text: &str) -> Option<(&str, Row<'_>)> {
+    let cells: Vec<&str> = text.trim().split('|').map(str::trim).collect();
+    let ["", name, users, reason, ..] = cells.as_slice() else {
+        return None;
+    };
+    let name = name.strip_prefix('`')?.strip_suffix('`')?;
+    let users = users.split(',').map(|user| user.trim().trim_matches('`')).collect();
+    Some((name, Row { line, users, reason }))
 }
 
 fn list(names: &BTreeSet<&str>) -> String {

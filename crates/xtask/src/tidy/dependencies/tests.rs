@@ -44,3 +44,11 @@ fn a_row_says_where_and_why() {
         ],
     );
 }
+
+#[test]
+fn a_second_row_for_the_same_crate_is_named() {
+    check_docs(
+        &format!("{SERDE}{INSTA}| `serde` | `palyra-common`, `palyra-storage` | once more |\n"),
+        &["docs/dependencies.md:3: serde has a row already, in line 1"],
+    );
+}
