@@ -92,11 +92,7 @@ impl LeaseKeeper {
                 NodeState::TooOld { oldest_binary: schema.oldest_binary }
             }
             Ok(_) => NodeState::Healthy,
-            Err(error) => {
-                let error = crate::error::describe(&error);
-                tracing::warn!(%error, "could not renew the leases of this node");
-                NodeState::Failing { error }
-            }
+            Err(error) => NodeState::Failing { error: crate::error::describe(&error) },
         }
     }
 
