@@ -23,8 +23,8 @@ check: ## Quick checks: format, lints, tidy, drift of generated files, unit test
 
 test: ## Every test, also those that need Postgres
 	@scripts/bootstrap test
-	$(CARGO) nextest run $(EVERYTHING)
 	$(CARGO) test $(EVERYTHING) --doc
+	$(CARGO) nextest run $(EVERYTHING)
 
 chaos: ## The long versions of the crash tests
 	@scripts/bootstrap chaos
