@@ -14,11 +14,13 @@ use crate::time::Timestamp;
 
 mod named;
 mod parse;
+mod principal;
 #[cfg(test)]
 mod tests;
 
 pub use named::{ConnectorId, MAX_NAME_CHARS, NameParseError, SurfaceId};
 pub use parse::{IdParseError, IdProblem};
+pub use principal::{Principal, PrincipalParseError};
 
 /// The largest time that a ULID holds: 48 bits of milliseconds.
 const MAX_MILLIS: i64 = (1 << Ulid::TIME_BITS) - 1;
@@ -113,6 +115,10 @@ typed_ids! {
     ObjectiveId = "objective";
     /// One entry of an event feed or of the journal.
     EventId = "event";
+    /// A credential for programs.
+    TokenId = "token";
+    /// A person's login in a browser.
+    LoginId = "login";
     /// One run of one node: a daemon that restarts is a new incarnation, so what it held under the
     /// old one can be told apart.
     IncarnationId = "incarnation";

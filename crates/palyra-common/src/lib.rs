@@ -28,7 +28,7 @@ pub use deployment_profiles::DeploymentProfile;
 pub use error::{ErrorCode, StableErrorEnvelope};
 pub use handoff::CrossSurfaceHandoff;
 pub use ids::{
-    ApprovalId, ConnectorId, EventId, IdParseError, IncarnationId, ObjectiveId, RunId, SessionId,
-    SurfaceId, TypedId,
+    ApprovalId, ConnectorId, EventId, IdParseError, IncarnationId, LoginId, ObjectiveId, Principal,
+    RunId, SessionId, SurfaceId, TokenId, TypedId,
 };
 pub use time::{Clock, Duration, Timestamp};

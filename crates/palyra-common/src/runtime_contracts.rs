@@ -21,7 +21,7 @@ mod tape;
 mod tests;
 mod tools;
 
-pub use access::{Role, SkillTrustState};
+pub use access::{Role, Scope, SkillTrustState};
 pub use auxiliary::{AuxiliaryTaskKind, AuxiliaryTaskState};
 pub use channels::{
     BroadcastStrategy, ConnectorLiveness, ConnectorReadiness, ConnectorSaturation, InboundScope,

@@ -22,12 +22,20 @@ pub struct Migration {
 }
 
 /// Every step so far. What was released is never changed, only followed.
-pub const MIGRATIONS: &[Migration] = &[Migration {
-    version: 1,
-    name: "ground",
-    oldest_binary: 1,
-    text: include_str!("../migrations/0001_ground.sql"),
-}];
+pub const MIGRATIONS: &[Migration] = &[
+    Migration {
+        version: 1,
+        name: "ground",
+        oldest_binary: 1,
+        text: include_str!("../migrations/0001_ground.sql"),
+    },
+    Migration {
+        version: 2,
+        name: "access and secrets",
+        oldest_binary: 1,
+        text: include_str!("../migrations/0002_access_and_secrets.sql"),
+    },
+];
 
 /// The newest schema that this program knows.
 pub const SCHEMA_VERSION: i64 = newest(MIGRATIONS);

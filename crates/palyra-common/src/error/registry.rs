@@ -66,6 +66,93 @@ error_codes! {
         means: "the audit journal does not match its own hash chain",
         hint: "Keep a copy of the database as evidence, and compare the entries around the one that the message names with a backup.";
 
+    ConfigInvalid = "config/invalid", Final,
+        means: "the configuration cannot be used",
+        hint: "Correct what the message names; `docs/palyra.example.toml` describes every option, and `palyra config validate` checks a file without starting anything.";
+    ConfigUnknownKey = "config/unknown_key", Final,
+        means: "the configuration has an option that does not exist",
+        hint: "Correct or remove the option; the message names the nearest one that exists.";
+
+    DaemonAddressInUse = "daemon/address_in_use", Final,
+        means: "another program listens on the address already",
+        hint: "Stop the other program, or choose another address with `--http-bind` or `--grpc-bind`; port 0 picks a free one.";
+    DaemonAddressRefused = "daemon/address_refused", Final,
+        means: "the deployment profile does not allow this address",
+        hint: "Listen on a loopback address such as 127.0.0.1:7142 and put a reverse proxy before it.";
+
+    AuthRequired = "auth/required", Final,
+        means: "the request carries no credential",
+        hint: "Log in with the link that `palyra dashboard` gives, or send an API token as `Authorization: Bearer …`. On the daemon's machine the command line needs neither.";
+    AuthInvalid = "auth/invalid", Final,
+        means: "the credential is not known here",
+        hint: "Check that the token was copied whole and belongs to this installation; make a new one with `palyra auth tokens create`.";
+    AuthExpired = "auth/expired", Final,
+        means: "the credential is no longer valid, because its time has passed",
+        hint: "Log in again with `palyra dashboard`, or make a new token with `palyra auth tokens create`.";
+    AuthRevoked = "auth/revoked", Final,
+        means: "the credential was revoked",
+        hint: "Ask the one who revoked it, or make a new one with `palyra auth tokens create`.";
+    AuthForbidden = "auth/forbidden", Final,
+        means: "the credential does not allow this",
+        hint: "Use a credential with the scope that the message names.";
+    AuthCsrf = "auth/csrf", Final,
+        means: "a change from a browser did not prove that it came from the console",
+        hint: "Reload the console and try again.";
+    AuthLinkUnknown = "auth/link_unknown", Final,
+        means: "the login link is not one of this installation",
+        hint: "Check that the link was copied whole, or get a new one with `palyra dashboard`.";
+    AuthLinkUsed = "auth/link_used", Final,
+        means: "the login link was used already",
+        hint: "A link works once. Get a new one with `palyra dashboard`.";
+    AuthLinkExpired = "auth/link_expired", Final,
+        means: "the login link has expired",
+        hint: "Get a new one with `palyra dashboard`, and open it at once.";
+
+    HttpHostRefused = "http/host_refused", Final,
+        means: "the request was made to a name that is not this daemon's",
+        hint: "Use the address that the daemon prints, or name the host in `http.hosts`.";
+    HttpOriginRefused = "http/origin_refused", Final,
+        means: "the request comes from a page of another site",
+        hint: "Use the console that the daemon serves, or name the site in `http.hosts`.";
+    HttpMalformed = "http/malformed", Final,
+        means: "the request cannot be understood",
+        hint: "Compare the request with `schemas/openapi/palyra.json`.";
+    HttpTooLarge = "http/too_large", Final,
+        means: "the request is larger than is accepted",
+        hint: "Send less at once, or raise the limit that the message names.";
+    HttpMethod = "http/method_not_allowed", Final,
+        means: "the address exists but does not know this method",
+        hint: "Compare the request with `schemas/openapi/palyra.json`.";
+    HttpMediaType = "http/media_type", Final,
+        means: "the body is not of a type that is understood here",
+        hint: "Send JSON with `Content-Type: application/json`.";
+    HttpSlow = "http/slow", Retryable,
+        means: "the request took longer than is allowed",
+        hint: "Try again; if it lasts, look at the load and the disk of the daemon's machine.";
+    HttpBusy = "http/busy", Retryable,
+        means: "there are more requests than are accepted at once",
+        hint: "Wait a moment and try again, with fewer requests at the same time.";
+
+    VaultNoKey = "vault/no_key", Final,
+        means: "the master key cannot be had, so secrets cannot be read or written",
+        hint: "Give the key back to its source (key file, keyring, passphrase or command); everything else works without it. If the key is lost, its secrets are lost: delete them and set them again.";
+    VaultWrongKey = "vault/wrong_key", Final,
+        means: "the master key is not the one that the secrets were locked with",
+        hint: "Nothing was changed. Bring back the right key, or point `vault` to the source that has it.";
+    VaultDamaged = "vault/damaged", Final,
+        means: "a stored secret does not match its seal",
+        hint: "It was changed or damaged after it was stored. Restore a backup, or set the secret again.";
+    VaultTooLarge = "vault/too_large", Final,
+        means: "the value is larger than a secret may be",
+        hint: "Store at most 64 KiB; keep larger content in a file and its key in the vault.";
+
+    BackupInvalid = "backup/invalid", Final,
+        means: "the file is not a whole backup of Palyra",
+        hint: "Take another backup; this one is damaged, was cut off or is of a newer version.";
+    BackupTargetInUse = "backup/target_in_use", Final,
+        means: "the place to restore to holds data already",
+        hint: "Restore to an empty data directory or database, then start the daemon on it.";
+
     BlobNotFound = "blob/not_found", Final,
         means: "the content that a row refers to is not in the blob store",
         hint: "Check that the blob store is the one that this database was used with; restore the missing content from a backup.";

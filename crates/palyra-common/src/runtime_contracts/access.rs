@@ -13,6 +13,33 @@ runtime_contract_enum! {
         Viewer = "viewer",
     }
 
+    /// One thing that a credential may allow. A role has some of them; a token has at most those of
+    /// the one who made it.
+    pub enum Scope {
+        /// See how the daemon is.
+        StatusRead = "status:read",
+        /// See figures for monitoring.
+        MetricsRead = "metrics:read",
+        /// Read and check the audit trail.
+        AuditRead = "audit:read",
+        /// See API tokens, never their secret.
+        TokensRead = "tokens:read",
+        /// Make and revoke API tokens.
+        TokensWrite = "tokens:write",
+        /// See names and versions of secrets, never their value.
+        SecretsRead = "secrets:read",
+        /// Set and delete secrets, and change the master key.
+        SecretsWrite = "secrets:write",
+        /// See the effective configuration.
+        ConfigRead = "config:read",
+        /// Change the configuration.
+        ConfigWrite = "config:write",
+        /// Make backups, which hold everything.
+        BackupsCreate = "backups:create",
+        /// Make login codes, which hand on one's own rights.
+        LoginsWrite = "logins:write",
+    }
+
     /// How far a publisher's key is trusted for a skill.
     pub enum SkillTrustState {
         /// Installed, cannot run.

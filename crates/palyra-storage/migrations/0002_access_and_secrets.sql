@@ -1,0 +1,67 @@
+CREATE TABLE principals (
+    id {text} PRIMARY KEY,
+    role {text} NOT NULL,
+    created_at {int} NOT NULL,
+    disabled_at {int}
+) {strict};
+
+-- Single-use links and codes. Only the digest is kept.
+CREATE TABLE login_codes (
+    digest {bytes} PRIMARY KEY,
+    -- first_login creates the owner; handoff logs its principal in once more.
+    purpose {text} NOT NULL CHECK (purpose IN ('first_login', 'handoff')),
+    principal {text} NOT NULL,
+    created_at {int} NOT NULL,
+    expires_at {int} NOT NULL,
+    used_at {int}
+) {strict};
+CREATE INDEX login_codes_by_expiry ON login_codes (expires_at);
+
+CREATE TABLE api_tokens (
+    id {text} PRIMARY KEY,
+    digest {bytes} NOT NULL UNIQUE,
+    name {text} NOT NULL,
+    principal {text} NOT NULL REFERENCES principals (id),
+    -- A JSON list.
+    scopes {text} NOT NULL,
+    created_at {int} NOT NULL,
+    expires_at {int},
+    last_used_at {int},
+    revoked_at {int}
+) {strict};
+
+CREATE TABLE console_logins (
+    id {text} PRIMARY KEY,
+    digest {bytes} NOT NULL UNIQUE,
+    principal {text} NOT NULL REFERENCES principals (id),
+    created_at {int} NOT NULL,
+    last_seen_at {int} NOT NULL,
+    expires_at {int} NOT NULL,
+    ended_at {int}
+) {strict};
+CREATE INDEX console_logins_by_expiry ON console_logins (expires_at);
+
+-- What is needed to tell whether a master key is the right one, never the key.
+CREATE TABLE vault_keys (
+    id {text} PRIMARY KEY,
+    source {text} NOT NULL,
+    -- A known text locked with the key.
+    probe {bytes} NOT NULL,
+    -- How a passphrase becomes the key, as a JSON object.
+    derivation {text} NOT NULL,
+    created_at {int} NOT NULL,
+    retired_at {int}
+) {strict};
+
+CREATE TABLE secrets (
+    scope {text} NOT NULL,
+    name {text} NOT NULL,
+    version {int} NOT NULL,
+    key_id {text} NOT NULL REFERENCES vault_keys (id),
+    wrapped_key {bytes} NOT NULL,
+    ciphertext {bytes} NOT NULL,
+    created_at {int} NOT NULL,
+    created_by {text} NOT NULL,
+    PRIMARY KEY (scope, name, version)
+) {strict};
+CREATE INDEX secrets_by_key ON secrets (key_id);
