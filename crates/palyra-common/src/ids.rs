@@ -101,6 +101,16 @@ macro_rules! typed_ids {
                 serde_text::deserialize(deserializer, concat!("the ULID of a ", $kind))
             }
         }
+
+        #[cfg(feature = "openapi")]
+        impl utoipa::PartialSchema for $name {
+            fn schema() -> utoipa::openapi::RefOr<utoipa::openapi::schema::Schema> {
+                crate::openapi::text(concat!("The ULID of a ", $kind), parse::ULID_PATTERN)
+            }
+        }
+
+        #[cfg(feature = "openapi")]
+        impl utoipa::ToSchema for $name {}
     )+};
 }
 

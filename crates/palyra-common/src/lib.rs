@@ -10,10 +10,12 @@
 //! - [`runtime_contracts`]: the closed sets of words that cross a wire, defined once.
 //! - [`handoff`]: the link with which a person moves from one surface to another.
 //! - [`deployment_profiles`]: the three ways in which Palyra is run.
+//! - [`api`]: what the HTTP API takes and gives.
 //! - [`text`]: what is done to text as it enters.
 
 #![warn(missing_docs)]
 
+pub mod api;
 pub mod deployment_profiles;
 pub mod error;
 pub mod handoff;
@@ -22,6 +24,8 @@ pub mod runtime_contracts;
 pub mod text;
 pub mod time;
 
+#[cfg(feature = "openapi")]
+mod openapi;
 mod serde_text;
 
 pub use deployment_profiles::DeploymentProfile;

@@ -50,6 +50,7 @@ const MODULES: &[&[&ContractDescriptor]] = &[
     surfaces::CONTRACTS,
     crate::handoff::CONTRACTS,
     crate::deployment_profiles::CONTRACTS,
+    crate::api::CONTRACTS,
 ];
 
 /// Every runtime contract, in a fixed order.

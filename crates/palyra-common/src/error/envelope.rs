@@ -11,9 +11,12 @@ use super::ErrorCode;
 /// The hint and whether to retry travel with the code, so that a client older than the daemon can
 /// show and act on a code that it does not know.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct StableErrorEnvelope {
+    #[cfg_attr(feature = "openapi", schema(value_type = String))]
     code: Cow<'static, str>,
     message: String,
+    #[cfg_attr(feature = "openapi", schema(value_type = String))]
     recovery_hint: Cow<'static, str>,
     retryable: bool,
     #[serde(default, skip_serializing_if = "Option::is_none")]

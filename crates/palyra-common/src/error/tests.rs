@@ -50,6 +50,8 @@ fn what_passes_by_itself_is_retryable() {
         &ErrorCode::StorageBusy,
         &ErrorCode::StorageDiskFull,
         &ErrorCode::StorageShuttingDown,
+        &ErrorCode::HttpSlow,
+        &ErrorCode::HttpBusy,
         &ErrorCode::BlobUnavailable,
     ];
     assert_eq!(retryable, expected);

@@ -50,3 +50,7 @@ pub(super) fn ulid(text: &str) -> Result<Ulid, IdProblem> {
     }
     Ok(Ulid::from_string(text).expect("26 characters of the alphabet are all that it checks"))
 }
+
+/// What [`ulid`] takes, as a regular expression.
+#[cfg(feature = "openapi")]
+pub(super) const ULID_PATTERN: &str = "^[0-7][0-9A-HJKMNP-TV-Za-hjkmnp-tv-z]{25}$";

@@ -88,6 +88,16 @@ macro_rules! runtime_contract_enum {
                     $crate::serde_text::deserialize(from, concat!("a ", stringify!($name)))
                 }
             }
+
+            #[cfg(feature = "openapi")]
+            impl ::utoipa::PartialSchema for $name {
+                fn schema() -> ::utoipa::openapi::RefOr<::utoipa::openapi::schema::Schema> {
+                    $crate::openapi::contract(Self::CONTRACT)
+                }
+            }
+
+            #[cfg(feature = "openapi")]
+            impl ::utoipa::ToSchema for $name {}
         )+
 
         pub(crate) const CONTRACTS: &[&$crate::runtime_contracts::ContractDescriptor] =

@@ -1,0 +1,31 @@
+//! What the HTTP API takes and gives: shared by the daemon, which serves it, and its client.
+//!
+//! A list is a [`Page`]; an error is a [`StableErrorEnvelope`](crate::StableErrorEnvelope). New
+//! fields may be added to what is given, so clients ignore what they do not know.
+
+mod access;
+mod audit;
+mod config;
+mod secrets;
+mod status;
+
+use serde::{Deserialize, Serialize};
+
+pub use access::{CreatedToken, LoginCode, NewToken, Session, Token, WhoAmI};
+pub use audit::{AuditEvent, AuditVerified, ChainFaultAt};
+pub use config::{ConfigChange, ConfigChanged, ConfigOption, ConfigView};
+pub use secrets::{MasterRotated, RotateMaster, Secret, SecretStored, SecretValue, SecretVersion};
+pub use status::{Check, CheckState, Doctor, Health, Readiness, Status, VaultStatus};
+
+pub(crate) use status::CONTRACTS;
+
+/// Some items of a list.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+pub struct Page<T> {
+    /// The items, in the order of the list.
+    pub items: Vec<T>,
+    /// Where to go on; absent at the end.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub next: Option<String>,
+}

@@ -1,0 +1,115 @@
+use serde::{Deserialize, Serialize};
+
+use crate::ids::{LoginId, Principal, TokenId};
+use crate::runtime_contracts::{Role, Scope};
+use crate::time::Timestamp;
+
+/// Who the caller is, and what the credential allows.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+pub struct WhoAmI {
+    /// Who.
+    pub principal: Principal,
+    /// In which role.
+    pub role: Role,
+    /// What may be done.
+    pub scopes: Vec<Scope>,
+    /// How the caller proved it: `local`, `token` or `login`.
+    pub credential: String,
+    /// When the credential ends.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub expires_at: Option<Timestamp>,
+}
+
+/// A login in a browser, for the console itself.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+pub struct Session {
+    /// The login.
+    pub login: LoginId,
+    /// Who.
+    pub principal: Principal,
+    /// In which role.
+    pub role: Role,
+    /// What may be done.
+    pub scopes: Vec<Scope>,
+    /// To be sent as `X-Palyra-Csrf` with every change.
+    pub csrf: String,
+    /// When the login ends, however much it is used.
+    pub expires_at: Timestamp,
+}
+
+/// A credential for programs, without its secret.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+pub struct Token {
+    /// Its id.
+    pub id: TokenId,
+    /// What its maker called it.
+    pub name: String,
+    /// For whom it acts.
+    pub principal: Principal,
+    /// What it allows.
+    pub scopes: Vec<Scope>,
+    /// When it was made.
+    pub created_at: Timestamp,
+    /// When it ends.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub expires_at: Option<Timestamp>,
+    /// When it was last used, to the minute.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub last_used_at: Option<Timestamp>,
+    /// When it was revoked.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub revoked_at: Option<Timestamp>,
+}
+
+/// A token to be made.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+#[serde(deny_unknown_fields)]
+pub struct NewToken {
+    /// What to call it: 1 to 64 characters.
+    #[cfg_attr(feature = "openapi", schema(min_length = 1, max_length = 64))]
+    pub name: String,
+    /// What it allows: at most what the caller may do.
+    #[cfg_attr(feature = "openapi", schema(min_items = 1, max_items = 64))]
+    pub scopes: Vec<Scope>,
+    /// In how many seconds it ends; without this, never.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "openapi", schema(minimum = 1, maximum = 315_360_000))]
+    pub expires_in_seconds: Option<u32>,
+}
+
+/// A token that was made.
+#[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+pub struct CreatedToken {
+    /// The token.
+    pub token: Token,
+    /// Its secret. It is shown this once and kept nowhere.
+    pub secret: String,
+}
+
+/// A single-use code with which a browser logs in.
+#[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+pub struct LoginCode {
+    /// The link to open.
+    pub link: String,
+    /// When it stops working.
+    pub expires_at: Timestamp,
+}
+
+/// Says which token, never its secret.
+impl std::fmt::Debug for CreatedToken {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("CreatedToken").field("token", &self.token).finish_non_exhaustive()
+    }
+}
+
+impl std::fmt::Debug for LoginCode {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("LoginCode").field("expires_at", &self.expires_at).finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,59 @@
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+/// The configuration in force.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+pub struct ConfigView {
+    /// The file that is read, whether or not it is there.
+    pub file: String,
+    /// Every option.
+    pub options: Vec<ConfigOption>,
+}
+
+/// One option.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+pub struct ConfigOption {
+    /// Its name: `http.bind`.
+    pub key: String,
+    /// The value in force; passwords in it are left out.
+    pub value: Value,
+    /// The value when nothing is said.
+    pub default: Value,
+    /// Where the value comes from: `default`, `file`, `environment` or `command_line`.
+    pub origin: String,
+    /// Its name in the environment.
+    pub env: String,
+    /// Whether a change takes effect while the daemon runs.
+    pub live: bool,
+    /// What it is for.
+    pub doc: String,
+}
+
+/// A change of the configuration file.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+#[serde(deny_unknown_fields, default)]
+pub struct ConfigChange {
+    /// Options to be set.
+    pub set: BTreeMap<String, Value>,
+    /// Options to be removed from the file.
+    pub unset: Vec<String>,
+}
+
+/// What a change came to.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+pub struct ConfigChanged {
+    /// The file that was written.
+    pub file: String,
+    /// Options that are in force now.
+    pub applied: Vec<String>,
+    /// Options that take effect at the next start.
+    pub needs_restart: Vec<String>,
+    /// Options that the environment or the command line sets, so that the file has no say.
+    pub overridden: Vec<String>,
+}

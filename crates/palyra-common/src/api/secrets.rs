@@ -1,0 +1,82 @@
+use serde::{Deserialize, Serialize};
+
+use crate::ids::Principal;
+use crate::time::Timestamp;
+
+/// A secret by its name; its value is never given.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+pub struct Secret {
+    /// Its scope: `global`, or `agent:`, `connector:`, `skill:` or `principal:` with an id.
+    pub scope: String,
+    /// Its name within the scope.
+    pub name: String,
+    /// The versions that are kept, the current one first.
+    pub versions: Vec<SecretVersion>,
+}
+
+/// One version of a secret.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+pub struct SecretVersion {
+    /// Its number, which only grows.
+    pub version: i64,
+    /// When it was set.
+    pub created_at: Timestamp,
+    /// By whom.
+    pub created_by: Principal,
+}
+
+/// The value of a secret, on its way into the vault.
+#[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+#[serde(deny_unknown_fields)]
+pub struct SecretValue {
+    /// At most 64 KiB.
+    #[cfg_attr(feature = "openapi", schema(min_length = 1))]
+    pub value: String,
+}
+
+impl std::fmt::Debug for SecretValue {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("SecretValue(…)")
+    }
+}
+
+/// A secret that was stored.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+pub struct SecretStored {
+    /// Its scope.
+    pub scope: String,
+    /// Its name within the scope.
+    pub name: String,
+    /// The version that is current now.
+    pub version: i64,
+}
+
+/// A change of the master key.
+#[derive(Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+#[serde(deny_unknown_fields, default)]
+pub struct RotateMaster {
+    /// The new passphrase, where the key comes from one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub passphrase: Option<String>,
+}
+
+impl std::fmt::Debug for RotateMaster {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("RotateMaster(…)")
+    }
+}
+
+/// A master key that was changed.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+pub struct MasterRotated {
+    /// The id of the new key.
+    pub key_id: String,
+    /// How many versions of secrets were locked anew.
+    pub rewrapped: u64,
+}

@@ -1,0 +1,110 @@
+use serde::{Deserialize, Serialize};
+
+use crate::deployment_profiles::DeploymentProfile;
+use crate::error::StableErrorEnvelope;
+use crate::ids::IncarnationId;
+use crate::runtime_contracts::runtime_contract_enum;
+use crate::time::Timestamp;
+
+/// The process runs.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+pub struct Health {
+    /// Always `ok`: without an answer it is not.
+    pub status: String,
+}
+
+/// Whether work can be taken.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+pub struct Readiness {
+    /// Whether every part is ready.
+    pub ready: bool,
+    /// The parts that are not, by name.
+    pub waiting_for: Vec<String>,
+}
+
+/// How the daemon is.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+pub struct Status {
+    /// The version of the program.
+    pub version: String,
+    /// This run of this node.
+    pub node: IncarnationId,
+    /// The process id.
+    pub pid: u32,
+    /// When it started.
+    pub started_at: Timestamp,
+    /// How it is deployed.
+    pub profile: DeploymentProfile,
+    /// Where this node keeps its files.
+    pub data_dir: String,
+    /// `sqlite` or `postgres`.
+    pub engine: String,
+    /// The version of the schema.
+    pub schema: i64,
+    /// The address of the console and the HTTP API.
+    pub http: String,
+    /// The address of the gRPC API.
+    pub grpc: String,
+    /// Whether an owner has logged in once.
+    pub has_owner: bool,
+    /// The vault.
+    pub vault: VaultStatus,
+    /// Whether every part is ready.
+    pub ready: bool,
+    /// The parts that are not, by name.
+    pub waiting_for: Vec<String>,
+}
+
+/// How the vault is.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+pub struct VaultStatus {
+    /// Where the master key comes from.
+    pub key_source: String,
+    /// Why secrets cannot be used; absent when they can.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub problem: Option<StableErrorEnvelope>,
+}
+
+/// What a series of checks found.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+pub struct Doctor {
+    /// Each check.
+    pub checks: Vec<Check>,
+}
+
+/// One check.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+pub struct Check {
+    /// Its name: `storage_path`.
+    pub name: String,
+    /// What it came to.
+    pub state: CheckState,
+    /// What was seen.
+    pub seen: String,
+    /// What to do; absent when all is well.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub advice: Option<String>,
+    /// Whether `palyra doctor --fix` can put it right.
+    #[serde(default)]
+    pub fixable: bool,
+}
+
+runtime_contract_enum! {
+    /// What a check came to.
+    pub enum CheckState {
+        /// All is well.
+        Ok = "ok",
+        /// It works, but not as it should.
+        Warning = "warning",
+        /// It does not work.
+        Failed = "failed",
+        /// It does not apply here.
+        Skipped = "skipped",
+    }
+}
