@@ -12,8 +12,9 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::{self, JoinHandle};
+use std::time::Duration;
 
-use anyhow::Context;
+use anyhow::{Context, ensure};
 
 use self::connection::Link;
 use self::plan::Decider;
@@ -86,6 +87,17 @@ impl CutProxy {
     /// What has been seen and cut since the start.
     pub fn counts(&self) -> CutCounts {
         self.shared.decider.counts()
+    }
+
+    /// Blocks until the server is done with every COMMIT that was cut late, and says what has been
+    /// seen by then.
+    pub fn wait_for_late(&self, limit: Duration) -> anyhow::Result<CutCounts> {
+        let counts = self.shared.decider.wait_for_late(limit);
+        ensure!(
+            counts.late_ended == counts.late_forward,
+            "late COMMITs still travel after {limit:?}: {counts:?}"
+        );
+        Ok(counts)
     }
 
     /// Where to connect to `database` through this proxy.

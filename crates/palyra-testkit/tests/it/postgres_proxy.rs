@@ -7,7 +7,7 @@ use palyra_testkit::postgres::{
 use palyra_testkit::seed::Seed;
 
 use crate::postgres_client::{Client, bind, execute, prepare, query, sync};
-use crate::world::eventually;
+use crate::world::{LONG, eventually};
 
 const BOTH: [CutKind; 2] = [CutKind::BeforeForward, CutKind::AfterForward];
 
@@ -162,12 +162,13 @@ fn random_cuts_of_concurrent_clients_add_up() {
         };
         [1, 2, 3, 4].map(worker).into_iter().map(|worker| worker.join().unwrap()).sum()
     });
-    let counts = proxy.counts();
+    let counts = proxy.wait_for_late(LONG).unwrap();
     assert_eq!(counts.commits, 100);
     let CutCounts { before_forward, after_forward, late_forward, .. } = counts;
     assert_eq!(acknowledged + before_forward + after_forward + late_forward, 100);
     assert!(before_forward > 0 && after_forward > 0 && late_forward > 0, "{counts:?}");
-    kept(&database, acknowledged + after_forward + late_forward);
+    let kept = acknowledged + after_forward + late_forward;
+    assert_eq!(database.psql("SELECT count(*) FROM t").unwrap(), kept.to_string());
 }
 
 #[test]
@@ -176,14 +177,9 @@ fn a_late_commit_is_done_after_its_client_has_gone() {
     let mut client = Client::connect(&proxy, &database).unwrap();
     client.simple("BEGIN; INSERT INTO t VALUES (1)").unwrap();
     is_lost(client.simple("COMMIT"));
-    kept(&database, 1);
-    assert_eq!(proxy.counts().late_forward, 1);
-}
-
-/// Waits until so many rows are there: a late COMMIT takes its time.
-fn kept(database: &TestDatabase, expected: u64) {
-    let count = || database.psql("SELECT count(*) FROM t").unwrap();
-    assert!(eventually(|| count() == expected.to_string()), "{} rows, not {expected}", count());
+    let counts = proxy.wait_for_late(LONG).unwrap();
+    assert_eq!((counts.late_forward, counts.late_ended), (1, 1));
+    assert_eq!(rows(&database), "1");
 }
 
 #[test]

@@ -76,9 +76,8 @@ async fn crash_of_a_connection_whose_commit_still_travels_is_settled() {
         };
         assert_eq!(cut.db.write(add).await.unwrap(), round);
     }
-    assert_eq!(cut.proxy.counts().late_forward, 5);
-    // Longer than the latest COMMIT was held back.
-    tokio::time::sleep(std::time::Duration::from_millis(400)).await;
+    let counts = cut.proxy.wait_for_late(std::time::Duration::from_secs(20)).unwrap();
+    assert_eq!(counts.late_forward, 5);
     assert_eq!(value(&cut.db, "sum").await, Some(5));
 }
 

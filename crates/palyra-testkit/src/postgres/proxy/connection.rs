@@ -3,7 +3,7 @@
 use std::io::{self, BufReader, Write};
 use std::net::Shutdown;
 use std::os::unix::net::UnixStream;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::thread;
 use std::time::Duration;
 
@@ -24,11 +24,14 @@ pub(super) struct Link {
     /// The request whose answer is swallowed and followed by the cut. Requests are numbered by the
     /// `ReadyForQuery` that ends the answer to each; the start-up is number 0.
     doomed: AtomicU64,
+    /// The client has been let go; its COMMIT is yet to be passed on.
+    late: AtomicBool,
 }
 
 impl Link {
     pub(super) fn new(client: UnixStream, server: UnixStream) -> Self {
-        Self { client, server, doomed: AtomicU64::new(NEVER) }
+        let (doomed, late) = (AtomicU64::new(NEVER), AtomicBool::new(false));
+        Self { client, server, doomed, late }
     }
 
     /// Passes packets both ways until either end closes or the connection is cut.
@@ -37,6 +40,10 @@ impl Link {
             let answers = second.spawn_scoped(scope, || {
                 // However this direction ends, so does the connection.
                 let _ = self.pass_answers(decider);
+                if self.late.load(Ordering::SeqCst) {
+                    // Answers find nobody, but only the server's end says that it has done it all.
+                    let _ = io::copy(&mut &self.server, &mut io::sink());
+                }
                 self.cut();
             });
             if answers.is_err() {
@@ -47,6 +54,9 @@ impl Link {
                 Ok(Passed::Ended) | Err(_) => self.cut(),
             }
         });
+        if self.late.load(Ordering::SeqCst) {
+            decider.late_ended();
+        }
     }
 
     /// Ends both sides at once, and with them both directions.
@@ -95,11 +105,13 @@ impl Link {
     }
 
     /// Lets the client go and passes on what it sent when it has had time to ask elsewhere. The
-    /// server's answer finds nobody, which ends the connection.
+    /// server does that and then finds the end of the connection.
     fn forward_late(&self, batch: &[u8]) -> io::Result<Passed> {
+        self.late.store(true, Ordering::SeqCst);
         self.client.shutdown(Shutdown::Both)?;
         thread::sleep(LATE);
         (&self.server).write_all(batch)?;
+        self.server.shutdown(Shutdown::Write)?;
         Ok(Passed::Awaiting)
     }
 
@@ -140,6 +152,6 @@ impl Link {
 enum Passed {
     /// The client has closed, or its connection is to be cut at once.
     Ended,
-    /// The server's answer to a COMMIT is to come first; the other direction then cuts.
+    /// The server is to do what it was sent first; the other direction then cuts.
     Awaiting,
 }

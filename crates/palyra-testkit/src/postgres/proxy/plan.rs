@@ -1,6 +1,7 @@
 //! Which COMMITs are cut, and how.
 
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 
 use crate::seed::{Rng, Seed};
 
@@ -48,11 +49,14 @@ pub struct CutCounts {
     pub after_forward: u64,
     /// Connections cut while their COMMIT was still to reach the server.
     pub late_forward: u64,
+    /// Of those, the ones that the server is done with: the COMMIT is applied or never will be.
+    pub late_ended: u64,
 }
 
 #[derive(Debug)]
 pub(super) struct Decider {
     state: Mutex<State>,
+    ended: Condvar,
 }
 
 #[derive(Debug)]
@@ -67,7 +71,8 @@ struct State {
 impl Decider {
     pub(super) fn new(plan: CutPlan) -> Self {
         let counts = CutCounts::default();
-        Self { state: Mutex::new(State { plan, rng: rng_of(plan), passed: 0, counts }) }
+        let state = Mutex::new(State { plan, rng: rng_of(plan), passed: 0, counts });
+        Self { state, ended: Condvar::new() }
     }
 
     pub(super) fn set_plan(&self, plan: CutPlan) {
@@ -107,6 +112,19 @@ impl Decider {
             CutKind::AfterForward => counts.after_forward += 1,
             CutKind::LateForward => counts.late_forward += 1,
         }
+    }
+
+    /// Counts the end of a connection that was cut late.
+    pub(super) fn late_ended(&self) {
+        self.lock().counts.late_ended += 1;
+        self.ended.notify_all();
+    }
+
+    /// Waits until no COMMIT travels, at most for `limit`.
+    pub(super) fn wait_for_late(&self, limit: Duration) -> CutCounts {
+        let travels = |state: &mut State| state.counts.late_ended < state.counts.late_forward;
+        let waited = self.ended.wait_timeout_while(self.lock(), limit, travels);
+        waited.unwrap_or_else(PoisonError::into_inner).0.counts
     }
 
     fn lock(&self) -> MutexGuard<'_, State> {
