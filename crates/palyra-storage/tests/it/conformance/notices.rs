@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use palyra_storage::{StorageError, Subscription, Topic, params};
+use palyra_testkit::postgres::TestDatabase;
 
 use crate::world::{INSERT, World, on_every_engine};
 
@@ -71,11 +72,20 @@ async fn another_node_is_woken(world: World) {
     }
 }
 
+/// The server's processes for those who listen.
+fn listeners(postgres: &TestDatabase) -> Vec<String> {
+    let listening = "SELECT pid FROM pg_stat_activity WHERE datname = current_database() \
+                     AND query IN ('LISTEN palyra', 'SELECT pg_notify($1, $2)') ORDER BY pid";
+    postgres.psql(listening).unwrap().lines().map(str::to_owned).collect()
+}
+
 /// Notices that arrive while a node tells its own must not keep it from reading on.
 async fn a_flood_of_notices_deafens_nobody(world: World) {
     let (Some(other), Some(postgres)) = (world.second_node().await, &world.postgres) else {
         return;
     };
+    let before = listeners(postgres);
+    assert_eq!(before.len(), 2, "one for each node");
     let stop = std::sync::Arc::new(std::sync::atomic::AtomicBool::new(false));
     let (telling, stopped) = (world.db.clone(), stop.clone());
     let teller = tokio::spawn(async move {
@@ -104,4 +114,5 @@ async fn a_flood_of_notices_deafens_nobody(world: World) {
         from.write(tell).await.unwrap();
         assert!(woken(&mut subscription, Duration::from_secs(20)).await, "a node is deaf");
     }
+    assert_eq!(listeners(postgres), before, "a node was deaf until it connected anew");
 }
