@@ -11,11 +11,13 @@
 //! - [`handoff`]: the link with which a person moves from one surface to another.
 //! - [`deployment_profiles`]: the three ways in which Palyra is run.
 //! - [`api`]: what the HTTP API takes and gives.
+//! - [`data_dir`]: where a node keeps its files, and what they are called.
 //! - [`text`]: what is done to text as it enters.
 
 #![warn(missing_docs)]
 
 pub mod api;
+pub mod data_dir;
 pub mod deployment_profiles;
 pub mod error;
 pub mod handoff;

@@ -153,6 +153,25 @@ error_codes! {
         means: "the place to restore to holds data already",
         hint: "Restore to an empty data directory or database, then start the daemon on it.";
 
+    ClientDaemonNotRunning = "client/daemon_not_running", Final,
+        means: "no daemon runs on this data directory",
+        hint: "Start it with `palyra daemon start`. If it runs on another data directory, name that one with `--data-dir`; if it runs on another machine, with `--host`.";
+    ClientUnreachable = "client/unreachable", Retryable,
+        means: "the daemon could not be reached, or broke off its answer",
+        hint: "Check the address and that the daemon runs; `palyra daemon logs` shows what it said last.";
+    ClientUnexpectedAnswer = "client/unexpected_answer", Final,
+        means: "what answered does not speak as this version of Palyra does",
+        hint: "Check that the address is that of a Palyra daemon, and that the command line and the daemon are of the same version.";
+    ClientPalyradMissing = "client/palyrad_missing", Final,
+        means: "the program palyrad was not found",
+        hint: "Put `palyrad` beside `palyra` or into the PATH, or name it in `PALYRA_PALYRAD`.";
+    ClientPalyradFailed = "client/palyrad_failed", Final,
+        means: "palyrad was started and failed",
+        hint: "Correct what it said; `palyra daemon logs` shows more of it, and `palyra deployment preflight` checks the machine.";
+    ClientLocalFile = "client/local_file", Final,
+        means: "a file on this machine could not be read or written",
+        hint: "Check that its folder is there, that you may write to it, and that the disk has room.";
+
     BlobNotFound = "blob/not_found", Final,
         means: "the content that a row refers to is not in the blob store",
         hint: "Check that the blob store is the one that this database was used with; restore the missing content from a backup.";

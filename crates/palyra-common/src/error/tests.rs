@@ -52,6 +52,7 @@ fn what_passes_by_itself_is_retryable() {
         &ErrorCode::StorageShuttingDown,
         &ErrorCode::HttpSlow,
         &ErrorCode::HttpBusy,
+        &ErrorCode::ClientUnreachable,
         &ErrorCode::BlobUnavailable,
     ];
     assert_eq!(retryable, expected);

@@ -1,0 +1,60 @@
+//! Where a node keeps its files, and what those are called that the daemon and its clients share.
+
+use std::ffi::OsString;
+use std::path::PathBuf;
+
+use serde::{Deserialize, Serialize};
+
+use crate::time::Timestamp;
+
+#[cfg(test)]
+mod tests;
+
+/// The socket of the local owner, in the data directory.
+pub const SOCKET: &str = "palyra.sock";
+/// What the running daemon says about itself, in the data directory: a [`Running`].
+pub const RUNTIME_FILE: &str = "runtime.json";
+/// The variable that names the data directory.
+pub const VARIABLE: &str = "PALYRA_DATA_DIR";
+
+/// The part of the surroundings that says where programs keep their data.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Surroundings {
+    /// `XDG_DATA_HOME`; what is empty counts as not set.
+    pub xdg_data_home: Option<OsString>,
+    /// `HOME`.
+    pub home: Option<OsString>,
+}
+
+/// The data directory: as told, or where the platform keeps the data of programs. None if neither
+/// says anything.
+pub fn locate(told: Option<PathBuf>, around: Surroundings) -> Option<PathBuf> {
+    let below_home = |below: &str| around.home.map(|home| PathBuf::from(home).join(below));
+    told.or_else(|| {
+        let of_platform = match around.xdg_data_home {
+            Some(folder) if !folder.is_empty() => Some(PathBuf::from(folder)),
+            _ if cfg!(target_os = "macos") => below_home("Library/Application Support"),
+            _ => below_home(".local/share"),
+        };
+        of_platform.map(|folder| folder.join("palyra"))
+    })
+}
+
+/// What a running daemon says about itself in [`RUNTIME_FILE`]; removed when it stops in order.
+///
+/// After a crash the file stays, so it says where to ask, not whether somebody answers.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Running {
+    /// The process id.
+    pub pid: u32,
+    /// The version of the program.
+    pub version: String,
+    /// The address of the console and the HTTP API.
+    pub http: String,
+    /// The address of the gRPC API.
+    pub grpc: String,
+    /// The socket of the local owner.
+    pub socket: PathBuf,
+    /// When it started.
+    pub started_at: Timestamp,
+}
