@@ -36,6 +36,15 @@ impl Subscription {
             std::future::pending::<()>().await;
         }
     }
+
+    /// Whether there was a change since the last look, without waiting. After the database was
+    /// closed always: what was remembered of it is worth nothing any more.
+    pub fn take_change(&mut self) -> bool {
+        let changed = self.0.has_changed().unwrap_or(true);
+        // Whoever is told looks at the rows after this, so a change that comes between is seen.
+        self.0.mark_unchanged();
+        changed
+    }
 }
 
 /// The subscribers of this process.

@@ -9,6 +9,7 @@ use crate::world::{INSERT, World, on_every_engine};
 
 on_every_engine!(
     a_commit_wakes_those_who_wait,
+    a_change_is_taken_once_without_waiting,
     an_undone_unit_wakes_nobody,
     another_node_is_woken,
     a_flood_of_notices_deafens_nobody,
@@ -33,6 +34,19 @@ async fn a_commit_wakes_those_who_wait(world: World) {
     assert!(woken(&mut second, Duration::from_secs(10)).await);
     assert!(!woken(&mut first, Duration::from_millis(20)).await, "one change wakes once");
     assert!(!woken(&mut other, Duration::from_millis(20)).await);
+}
+
+async fn a_change_is_taken_once_without_waiting(world: World) {
+    let (mut taking, mut waiting) = (world.db.subscribe(TOPIC), world.db.subscribe(TOPIC));
+    assert!(!taking.take_change());
+    let ring = |tx: &mut palyra_storage::Tx<'_>| {
+        tx.notify(TOPIC);
+        Ok(())
+    };
+    world.db.write(ring).await.unwrap();
+    assert!(woken(&mut waiting, Duration::from_secs(10)).await);
+    assert!(taking.take_change());
+    assert!(!taking.take_change(), "one change is taken once");
 }
 
 async fn an_undone_unit_wakes_nobody(world: World) {
