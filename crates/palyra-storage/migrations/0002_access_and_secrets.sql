@@ -11,9 +11,15 @@ CREATE TABLE login_codes (
     -- first_login creates the owner; handoff logs its principal in once more.
     purpose {text} NOT NULL CHECK (purpose IN ('first_login', 'handoff')),
     principal {text} NOT NULL,
+    -- A JSON list: the login has no more than this. NULL: all that the role allows.
+    scopes {text},
+    -- Nothing that comes from this code lasts longer. NULL: its maker has no end either.
+    limit_at {int},
     created_at {int} NOT NULL,
     expires_at {int} NOT NULL,
-    used_at {int}
+    used_at {int},
+    -- When it was first tried in vain: only that is written to the journal.
+    refused_at {int}
 ) {strict};
 CREATE INDEX login_codes_by_expiry ON login_codes (expires_at);
 
@@ -27,19 +33,27 @@ CREATE TABLE api_tokens (
     created_at {int} NOT NULL,
     expires_at {int},
     last_used_at {int},
-    revoked_at {int}
+    revoked_at {int},
+    -- The earlier of expiry and revocation: what retention counts from.
+    void_at {int}
 ) {strict};
+CREATE INDEX api_tokens_by_void ON api_tokens (void_at);
 
 CREATE TABLE console_logins (
     id {text} PRIMARY KEY,
     digest {bytes} NOT NULL UNIQUE,
     principal {text} NOT NULL REFERENCES principals (id),
+    -- Both as in login_codes.
+    scopes {text},
+    limit_at {int},
     created_at {int} NOT NULL,
     last_seen_at {int} NOT NULL,
     expires_at {int} NOT NULL,
-    ended_at {int}
+    ended_at {int},
+    -- The earlier of expiry and end.
+    void_at {int} NOT NULL
 ) {strict};
-CREATE INDEX console_logins_by_expiry ON console_logins (expires_at);
+CREATE INDEX console_logins_by_void ON console_logins (void_at);
 
 -- What is needed to tell whether a master key is the right one, never the key.
 CREATE TABLE vault_keys (

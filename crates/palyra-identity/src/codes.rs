@@ -1,0 +1,199 @@
+//! Login codes: single use, short-lived, and each the beginning of a console login.
+
+use palyra_common::ids::{LoginId, Principal};
+use palyra_common::runtime_contracts::Scope;
+use palyra_common::time::{Duration, Timestamp};
+use palyra_storage::{StorageError, Tx, new_id};
+use serde_json::{Value, json};
+
+use crate::audit::{Audit, Done};
+use crate::refusals::Refusal;
+use crate::secret::Digest;
+use crate::standing::{self, Bounds};
+use crate::store::login_codes::{Code, Purpose, State};
+use crate::store::{console_logins, login_codes, principals};
+use crate::{Access, AuthError, Identity, Login, Origin, Secret, csrf_token};
+
+/// How long the code for the first login works.
+pub const FIRST_LOGIN_CODE_LASTS: Duration = Duration::from_mins(10);
+
+/// How long a code from somebody who is logged in works.
+pub const HANDOFF_CODE_LASTS: Duration = Duration::from_secs(60);
+
+/// A code to log in with, once.
+#[derive(Debug, Clone)]
+pub struct LoginCode {
+    /// The code.
+    pub secret: Secret,
+    /// Until when it works.
+    pub expires_at: Timestamp,
+}
+
+/// A login that has just been made.
+#[derive(Debug, Clone)]
+pub struct NewLogin {
+    /// What the browser keeps in its cookie.
+    pub cookie_secret: Secret,
+    /// What the console sends with each change.
+    pub csrf_token: Secret,
+    /// The login.
+    pub login: Login,
+}
+
+impl Identity {
+    /// A code that makes the owner; nothing if there is an owner already. Earlier ones that were
+    /// not used stop working.
+    pub async fn first_login_code(&self, origin: &Origin) -> Result<Option<LoginCode>, AuthError> {
+        let (code, audit) = self.new_code(FIRST_LOGIN_CODE_LASTS, origin);
+        let (digest, expires_at) = (Digest::of(&code.secret), code.expires_at);
+        let made = self.0.db.write(move |tx| {
+            if principals::has_owner(tx)? {
+                return Ok(false);
+            }
+            login_codes::end_first_logins(tx, audit.at())?;
+            let (purpose, principal) = (Purpose::FirstLogin, Principal::owner());
+            let row = Code { purpose, principal, bounds: Bounds::NONE };
+            add(tx, &digest, &row, expires_at, &audit, &Principal::system())?;
+            Ok(true)
+        });
+        Ok(made.await?.then_some(code))
+    }
+
+    /// A code that logs the same principal in once more, elsewhere. The login has no more than
+    /// `by` has and, if `by` comes from a token, ends no later.
+    pub async fn handoff_code(&self, by: &Access, origin: &Origin) -> Result<LoginCode, AuthError> {
+        by.require(Scope::LoginsWrite)?;
+        let (code, audit) = self.new_code(HANDOFF_CODE_LASTS, origin);
+        let (digest, expires_at) = (Digest::of(&code.secret), code.expires_at);
+        let (by, idle) = (by.clone(), self.0.logins.idle);
+        let make = move |tx: &mut Tx<'_>| -> Result<(), AuthError> {
+            let maker = standing::maker(tx, &by, idle, &audit)?;
+            maker.access.require(Scope::LoginsWrite)?;
+            let (principal, bounds) = (maker.access.principal, maker.bounds);
+            let row = Code { purpose: Purpose::Handoff, principal: principal.clone(), bounds };
+            Ok(add(tx, &digest, &row, expires_at, &audit, &principal)?)
+        };
+        self.0.db.try_write(make).await?;
+        Ok(code)
+    }
+
+    /// Uses a code up and logs its principal in. Of all who try, on whichever node, one wins.
+    pub async fn redeem(&self, code: &str, origin: &Origin) -> Result<NewLogin, AuthError> {
+        let now = self.now();
+        let unknown = || self.refused(Refusal::LinkUnknown);
+        let digest = Digest::of_presented("", code).ok_or_else(unknown)?;
+        // Guesses, and links tried again and again, never reach the queue of those who write.
+        let state = self.0.db.read(move |tx| login_codes::find(tx, &digest)).await?;
+        let state = state.ok_or_else(unknown)?;
+        if let (Some(refusal), Some(_)) = (refusal(&state, now), state.refused_at) {
+            return Err(self.refused(refusal));
+        }
+        let (cookie_secret, audit) = (Secret::random(""), Audit::new(origin, now));
+        let new = Redemption {
+            code: digest,
+            id: new_id(),
+            cookie: Digest::of(&cookie_secret),
+            expires_at: now + self.0.logins.absolute,
+            audit,
+        };
+        let outcome = self.0.db.write(move |tx| new.run(tx)).await?;
+        let login = outcome.map_err(|refusal| self.refused(refusal))?;
+        let csrf_token = csrf_token(cookie_secret.expose());
+        Ok(NewLogin { cookie_secret, csrf_token, login })
+    }
+
+    fn new_code(&self, lasts: Duration, origin: &Origin) -> (LoginCode, Audit) {
+        let now = self.now();
+        let code = LoginCode { secret: Secret::random(""), expires_at: now + lasts };
+        (code, Audit::new(origin, now))
+    }
+}
+
+fn add(
+    tx: &mut Tx<'_>,
+    digest: &Digest,
+    code: &Code,
+    expires_at: Timestamp,
+    audit: &Audit,
+    actor: &Principal,
+) -> Result<(), StorageError> {
+    login_codes::add(tx, digest, code, audit.at(), expires_at)?;
+    let detail = json!({ "purpose": code.purpose.as_str() });
+    let subject = code.principal.to_string();
+    audit.done(tx, actor, Done { action: "login_code.created", subject, outcome: "ok", detail });
+    Ok(())
+}
+
+/// Why a code does not work at `now`, if it does not.
+fn refusal(state: &State, now: Timestamp) -> Option<Refusal> {
+    match state.used_at {
+        Some(_) => Some(Refusal::LinkUsed),
+        None if state.expires_at <= now => Some(Refusal::LinkExpired),
+        None => None,
+    }
+}
+
+/// One attempt to use a code. A refusal is an outcome, not an error: it is committed, with its
+/// entry in the journal.
+struct Redemption {
+    code: Digest,
+    id: LoginId,
+    cookie: Digest,
+    expires_at: Timestamp,
+    audit: Audit,
+}
+
+impl Redemption {
+    fn run(&self, tx: &mut Tx<'_>) -> Result<Result<Login, Refusal>, StorageError> {
+        let now = self.audit.at();
+        let Some(code) = login_codes::take(tx, &self.code, now)? else {
+            return self.refuse(tx).map(Err);
+        };
+        match code.purpose {
+            Purpose::FirstLogin => {
+                standing::ensure_owner(tx, &self.audit)?;
+                login_codes::end_first_logins(tx, now)?;
+            }
+            Purpose::Handoff => {}
+        }
+        let found = principals::find(tx, &code.principal)?;
+        if found.is_none_or(|found| found.disabled_at.is_some()) {
+            self.record_refusal(tx, &code.principal, Refusal::Revoked);
+            return Ok(Err(Refusal::Revoked));
+        }
+        let limit = code.bounds.limit_at.unwrap_or(Timestamp::MAX);
+        let login = Login {
+            id: self.id,
+            principal: code.principal.clone(),
+            created_at: now,
+            last_seen_at: now,
+            expires_at: self.expires_at.min(limit),
+            ended_at: None,
+        };
+        console_logins::add(tx, &self.cookie, &login, &code.bounds)?;
+        let (subject, detail) =
+            (format!("login:{}", self.id), json!({ "purpose": code.purpose.as_str() }));
+        let done = Done { action: "login.created", subject, outcome: "ok", detail };
+        self.audit.done(tx, &code.principal, done);
+        Ok(Ok(login))
+    }
+
+    /// The code was not there to be used. The first such attempt is recorded; the rest is counted.
+    fn refuse(&self, tx: &mut Tx<'_>) -> Result<Refusal, StorageError> {
+        let now = self.audit.at();
+        let Some(state) = login_codes::find(tx, &self.code)? else {
+            return Ok(Refusal::LinkUnknown);
+        };
+        let refusal = refusal(&state, now).unwrap_or(Refusal::LinkUsed);
+        if login_codes::refuse(tx, &self.code, now)? {
+            self.record_refusal(tx, &Principal::system(), refusal);
+        }
+        Ok(refusal)
+    }
+
+    fn record_refusal(&self, tx: &mut Tx<'_>, actor: &Principal, refusal: Refusal) {
+        let (subject, outcome) = ("login_code".to_owned(), refusal.as_str());
+        let done = Done { action: "login.refused", subject, outcome, detail: Value::Null };
+        self.audit.done(tx, actor, done);
+    }
+}

@@ -1,0 +1,41 @@
+//! Who may do what: principals, login codes, console logins and API tokens.
+//!
+//! [`Identity`] turns a secret that somebody presents into an [`Access`], and makes, lists and ends
+//! the credentials behind it. Of a secret only its SHA-256 is kept. The crate knows nothing of HTTP:
+//! cookies, headers and peers are the business of those who call it.
+
+#![warn(missing_docs)]
+
+mod access;
+mod audit;
+mod cache;
+mod codes;
+mod csrf;
+mod error;
+mod identity;
+mod logins;
+mod origin;
+mod refusals;
+mod retention;
+mod roles;
+mod scopes;
+mod secret;
+mod standing;
+mod store;
+mod tokens;
+
+pub use access::{Access, Credential};
+pub use codes::{FIRST_LOGIN_CODE_LASTS, HANDOFF_CODE_LASTS, LoginCode, NewLogin};
+pub use csrf::csrf_token;
+pub use error::AuthError;
+pub use identity::{CACHED_FOR, Identity, PAGE_LIMIT, TOPIC, TOUCHED_EVERY};
+pub use logins::{LoginOptions, LoginPage};
+pub use origin::Origin;
+pub use refusals::{Refusal, RefusalCounts};
+pub use retention::rules;
+pub use roles::{role_allows, role_scopes};
+pub use scopes::ScopeSet;
+pub use secret::Secret;
+pub use store::api_tokens::Token;
+pub use store::console_logins::Login;
+pub use tokens::{CreatedToken, MAX_TOKEN_NAME_CHARS, NewToken, TOKEN_PREFIX, TokenPage};

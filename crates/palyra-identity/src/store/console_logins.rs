@@ -1,0 +1,141 @@
+//! `console_logins`: logins of browsers, by the digest of their cookie.
+
+use palyra_common::ids::{LoginId, Principal};
+use palyra_common::time::Timestamp;
+use palyra_storage::{Row, Sql, StorageError, Tx, claim_sql, params, sql, text};
+
+use super::{NEWEST, scopes};
+use crate::Credential;
+use crate::secret::Digest;
+use crate::standing::{Bounds, Stored};
+
+const ADD: Sql = sql!(
+    "INSERT INTO console_logins
+         (id, digest, principal, scopes, limit_at, created_at, last_seen_at, expires_at, void_at)
+     VALUES ($1, $2, $3, $4, $5, $6, $6, $7, $7)"
+);
+
+const FIND_BY_DIGEST: Sql = sql!(
+    "SELECT id, principal, scopes, limit_at, expires_at, last_seen_at, ended_at
+     FROM console_logins WHERE digest = $1"
+);
+
+const FIND_BY_ID: Sql = sql!(
+    "SELECT id, principal, scopes, limit_at, expires_at, last_seen_at, ended_at
+     FROM console_logins WHERE id = $1"
+);
+
+const TOUCH: Sql =
+    sql!("UPDATE console_logins SET last_seen_at = $2 WHERE id = $1 AND last_seen_at <= $3");
+
+const END: Sql = sql!(
+    "UPDATE console_logins
+     SET ended_at = $2, void_at = CASE WHEN expires_at < $2 THEN expires_at ELSE $2 END
+     WHERE id = $1 AND ended_at IS NULL"
+);
+
+const PAGE: Sql = sql!(
+    "SELECT id, principal, created_at, last_seen_at, expires_at, ended_at
+     FROM console_logins WHERE id < $1 AND principal = coalesce($2, principal)
+     ORDER BY id DESC LIMIT $3"
+);
+
+const SWEEP: Sql = claim_sql!(
+    "DELETE FROM console_logins WHERE id IN (
+         SELECT id FROM console_logins WHERE void_at < $1 ORDER BY void_at LIMIT $2",
+    ")"
+);
+
+/// A login as it is listed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Login {
+    /// Its id.
+    pub id: LoginId,
+    /// Who logged in.
+    pub principal: Principal,
+    /// When.
+    pub created_at: Timestamp,
+    /// When it was last used, to the minute.
+    pub last_seen_at: Timestamp,
+    /// When it ends by itself, however much it is used.
+    pub expires_at: Timestamp,
+    /// When it was ended.
+    pub ended_at: Option<Timestamp>,
+}
+
+pub(crate) fn add(
+    tx: &mut Tx<'_>,
+    digest: &Digest,
+    login: &Login,
+    bounds: &Bounds,
+) -> Result<(), StorageError> {
+    let params = params![
+        text(login.id),
+        digest.as_bytes(),
+        login.principal.as_str(),
+        bounds.scopes.map(|scopes| text(scopes.to_json())),
+        bounds.limit_at,
+        login.created_at,
+        login.expires_at,
+    ];
+    tx.execute(&ADD, params).map(drop)
+}
+
+pub(crate) fn by_digest(tx: &mut Tx<'_>, digest: &Digest) -> Result<Option<Stored>, StorageError> {
+    tx.query_opt(&FIND_BY_DIGEST, params![digest.as_bytes()], stored)
+}
+
+pub(crate) fn by_id(tx: &mut Tx<'_>, id: LoginId) -> Result<Option<Stored>, StorageError> {
+    tx.query_opt(&FIND_BY_ID, params![text(id)], stored)
+}
+
+fn stored(row: &Row<'_>) -> Result<Stored, StorageError> {
+    Ok(Stored {
+        credential: Credential::Login(row.parse(0)?),
+        principal: row.parse(1)?,
+        bounds: Bounds { scopes: scopes(row, 2)?, limit_at: row.get(3)? },
+        expires_at: Some(row.get(4)?),
+        seen_at: Some(row.get(5)?),
+        ended_at: row.get(6)?,
+    })
+}
+
+/// Writes that the login was used now, unless that was written after `before`.
+pub(crate) fn touch(
+    tx: &mut Tx<'_>,
+    id: LoginId,
+    now: Timestamp,
+    before: Timestamp,
+) -> Result<bool, StorageError> {
+    Ok(tx.execute(&TOUCH, params![text(id), now, before])? == 1)
+}
+
+/// Says whether this changed anything.
+pub(crate) fn end(tx: &mut Tx<'_>, id: LoginId, now: Timestamp) -> Result<bool, StorageError> {
+    Ok(tx.execute(&END, params![text(id), now])? == 1)
+}
+
+/// Newest first, from the one before `after` on.
+pub(crate) fn page(
+    tx: &mut Tx<'_>,
+    of: Option<&Principal>,
+    after: Option<LoginId>,
+    limit: u32,
+) -> Result<Vec<Login>, StorageError> {
+    let cursor = after.map_or_else(|| NEWEST.into(), text);
+    tx.query(&PAGE, params![cursor, of.map(Principal::as_str), limit], |row| {
+        Ok(Login {
+            id: row.parse(0)?,
+            principal: row.parse(1)?,
+            created_at: row.get(2)?,
+            last_seen_at: row.get(3)?,
+            expires_at: row.get(4)?,
+            ended_at: row.get(5)?,
+        })
+    })
+}
+
+/// Removes some logins that ended before `before`.
+pub(crate) fn sweep(tx: &mut Tx<'_>, before: Timestamp, limit: u32) -> Result<u64, StorageError> {
+    tx.execute(&SWEEP, params![before, limit])
+}

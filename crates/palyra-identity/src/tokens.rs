@@ -1,0 +1,173 @@
+//! API tokens: making, listing and revoking them.
+
+use palyra_common::ids::TokenId;
+use palyra_common::runtime_contracts::Scope;
+use palyra_common::time::Timestamp;
+use palyra_storage::{Tx, new_id};
+use serde_json::{Value, json};
+
+use crate::audit::{Audit, Done};
+use crate::secret::Digest;
+use crate::standing::{self, Maker};
+use crate::store::api_tokens;
+use crate::{
+    Access, AuthError, Credential, Identity, Origin, PAGE_LIMIT, ScopeSet, Secret, TOPIC, Token,
+};
+
+/// What every token begins with, so that people and scanners recognise it.
+pub const TOKEN_PREFIX: &str = "ply_";
+
+/// The longest name of a token.
+pub const MAX_TOKEN_NAME_CHARS: usize = 100;
+
+/// A token to be made.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct NewToken {
+    /// What it is for, in its maker's words.
+    pub name: String,
+    /// What it allows: at least one, at most those of its maker.
+    pub scopes: ScopeSet,
+    /// When it ends by itself: not later than a token that makes it.
+    pub expires_at: Option<Timestamp>,
+}
+
+impl NewToken {
+    fn check(&self, now: Timestamp) -> Result<(), AuthError> {
+        let refuse = |what| Err(AuthError::InvalidInput { what });
+        let length = self.name.chars().count();
+        if self.name.trim() != self.name || !(1..=MAX_TOKEN_NAME_CHARS).contains(&length) {
+            return refuse("a token has a name of 1 to 100 characters, without blanks around it");
+        }
+        if self.name.chars().any(char::is_control) {
+            return refuse("the name of a token has no control characters");
+        }
+        if self.scopes.is_empty() {
+            return refuse("a token has at least one scope");
+        }
+        if self.expires_at.is_some_and(|end| end <= now) {
+            return refuse("the expiry of a token is in the future");
+        }
+        Ok(())
+    }
+
+    /// Nobody makes more than they have.
+    fn check_against(&self, maker: &Maker) -> Result<(), AuthError> {
+        maker.access.require(Scope::TokensWrite)?;
+        if let Some(scope) = self.scopes.first_outside(maker.access.scopes) {
+            return Err(AuthError::Forbidden { scope });
+        }
+        match (maker.bounds.limit_at, self.expires_at) {
+            (None, _) => Ok(()),
+            (Some(limit), Some(end)) if end <= limit => Ok(()),
+            (Some(limit), Some(_) | None) => Err(AuthError::Outlives { limit }),
+        }
+    }
+}
+
+/// A token that has just been made. Its secret is not to be had again.
+#[derive(Debug, Clone)]
+pub struct CreatedToken {
+    /// What its bearer presents.
+    pub secret: Secret,
+    /// The token.
+    pub token: Token,
+}
+
+/// Some tokens, newest first.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct TokenPage {
+    /// They, revoked and expired ones included for as long as they are kept.
+    pub tokens: Vec<Token>,
+    /// Where the next page begins, if there is one.
+    pub next: Option<TokenId>,
+}
+
+impl Identity {
+    /// Makes a token of the same principal. Needs [`Scope::TokensWrite`].
+    pub async fn create_token(
+        &self,
+        by: &Access,
+        new: NewToken,
+        origin: &Origin,
+    ) -> Result<CreatedToken, AuthError> {
+        by.require(Scope::TokensWrite)?;
+        let audit = Audit::new(origin, self.now());
+        new.check(audit.at())?;
+        let secret = Secret::random(TOKEN_PREFIX);
+        let (id, digest) = (new_id(), Digest::of(&secret));
+        let (by, idle) = (by.clone(), self.0.logins.idle);
+        let make = move |tx: &mut Tx<'_>| -> Result<Token, AuthError> {
+            let maker = standing::maker(tx, &by, idle, &audit)?;
+            new.check_against(&maker)?;
+            let token = Token {
+                id,
+                name: new.name.clone(),
+                principal: maker.access.principal,
+                scopes: new.scopes,
+                created_at: audit.at(),
+                expires_at: new.expires_at,
+                last_used_at: None,
+                revoked_at: None,
+            };
+            api_tokens::add(tx, &digest, &token)?;
+            let scopes: Vec<&str> = token.scopes.iter().map(Scope::as_str).collect();
+            let detail = json!({ "scopes": scopes, "expires_at": token.expires_at });
+            let subject = format!("token:{id}");
+            let done = Done { action: "token.created", subject, outcome: "ok", detail };
+            audit.done(tx, &token.principal, done);
+            Ok(token)
+        };
+        let token = self.0.db.try_write(make).await?;
+        Ok(CreatedToken { secret, token })
+    }
+
+    /// Tokens: an owner sees all, others their own. Needs [`Scope::TokensRead`].
+    pub async fn list_tokens(
+        &self,
+        by: &Access,
+        after: Option<TokenId>,
+        limit: u32,
+    ) -> Result<TokenPage, AuthError> {
+        by.require(Scope::TokensRead)?;
+        let (of, limit) = (by.reach(), limit.clamp(1, PAGE_LIMIT));
+        let page = move |tx: &mut Tx<'_>| api_tokens::page(tx, of.as_ref(), after, limit + 1);
+        let mut tokens = self.0.db.read(page).await?;
+        let more = tokens.len() > limit as usize;
+        tokens.truncate(limit as usize);
+        let next = if more { tokens.last().map(|token| token.id) } else { None };
+        Ok(TokenPage { tokens, next })
+    }
+
+    /// Revokes a token, on every node within a second. Says whether that changed anything. A token
+    /// may revoke itself; another needs [`Scope::TokensWrite`], and only an owner revokes those of
+    /// others.
+    pub async fn revoke_token(
+        &self,
+        by: &Access,
+        id: TokenId,
+        origin: &Origin,
+    ) -> Result<bool, AuthError> {
+        if by.credential != Credential::Token(id) {
+            by.require(Scope::TokensWrite)?;
+        }
+        let (actor, reach) = (by.principal.clone(), by.reach());
+        let audit = Audit::new(origin, self.now());
+        let revoke = move |tx: &mut Tx<'_>| {
+            let found = api_tokens::by_id(tx, id)?.ok_or(AuthError::NoToken(id))?;
+            if reach.as_ref().is_some_and(|own| *own != found.principal) {
+                return Err(AuthError::NoToken(id));
+            }
+            let changed = api_tokens::revoke(tx, id, audit.at())?;
+            if changed {
+                tx.notify(TOPIC);
+                let (subject, detail) = (format!("token:{id}"), Value::Null);
+                let done = Done { action: "token.revoked", subject, outcome: "ok", detail };
+                audit.done(tx, &actor, done);
+            }
+            Ok(changed)
+        };
+        let changed = self.0.db.try_write(revoke).await?;
+        self.0.cache.forget();
+        Ok(changed)
+    }
+}

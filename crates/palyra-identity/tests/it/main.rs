@@ -1,0 +1,10 @@
+//! Identity, tested from outside: one conformance suite over both engines.
+#![allow(clippy::panic, clippy::unwrap_used, reason = "a failure is the verdict")]
+
+mod cache;
+mod codes;
+mod logins;
+mod principals;
+mod retention;
+mod tokens;
+mod world;
