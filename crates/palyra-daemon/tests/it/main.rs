@@ -245,4 +245,6 @@ fn failing_renewals_are_told_once_on_postgres() {
     let lines = daemon.lines(Stream::Stderr).unwrap();
     let told = lines.iter().filter(|line| line.contains("is losing its leases")).count();
     assert_eq!(told, 1, "{lines:#?}");
+    let details = lines.iter().any(|line| line.starts_with("DETAIL"));
+    assert!(!details, "what the server adds is not logged: {lines:#?}");
 }

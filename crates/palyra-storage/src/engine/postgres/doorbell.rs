@@ -15,8 +15,9 @@ use tokio::sync::{Notify, watch};
 use tokio_postgres::types::ToSql;
 use tokio_postgres::{AsyncMessage, Client, NoTls};
 
-use super::connect::Dial;
-use crate::notify::{Bell, Topic};
+use super::connect::{Dial, answer};
+use super::fault::Fault;
+use crate::notify::Bell;
 
 const RECONNECT_PAUSE: Duration = Duration::from_secs(1);
 const CHANNEL: &str = "palyra";
@@ -33,20 +34,13 @@ pub(crate) struct Outgoing {
 }
 
 impl Outgoing {
-    pub(crate) fn push(&self, topic: Topic) {
-        let mut topics = self.topics.lock().unwrap_or_else(PoisonError::into_inner);
-        topics.insert(topic.as_str());
+    pub(crate) fn push(&self, topic: &'static str) {
+        self.topics.lock().unwrap_or_else(PoisonError::into_inner).insert(topic);
         self.filled.notify_one();
     }
 
     fn next(&self) -> Option<&'static str> {
         self.topics.lock().unwrap_or_else(PoisonError::into_inner).pop_first()
-    }
-
-    /// For a topic that could not be told: the next connection tells it.
-    fn put_back(&self, topic: &'static str) {
-        self.topics.lock().unwrap_or_else(PoisonError::into_inner).insert(topic);
-        self.filled.notify_one();
     }
 }
 
@@ -66,7 +60,7 @@ impl Doorbell {
         let mut closed = self.closed.clone();
         let work = async {
             loop {
-                if let Err(error) = self.session().await {
+                if let Err(Fault { error, .. }) = self.session().await {
                     tracing::warn!(error = %crate::error::describe(&error),
                         "lost the connection for notices, trying again");
                 }
@@ -79,12 +73,9 @@ impl Doorbell {
         }
     }
 
-    async fn session(&mut self) -> Result<(), tokio_postgres::Error> {
+    async fn session(&mut self) -> Result<(), Fault> {
         let connecting = self.dial.config().connect(NoTls);
-        let Ok(connected) = tokio::time::timeout(PATIENCE, connecting).await else {
-            return Ok(());
-        };
-        let (client, mut connection) = connected?;
+        let (client, mut connection) = answer(PATIENCE, connecting).await?;
         let (bell, own) = (self.bell.clone(), self.node.to_string());
         // Notices ring where they are read: whatever this node is telling at that moment, the
         // connection is always read on.
@@ -103,25 +94,25 @@ impl Doorbell {
         outcome
     }
 
-    async fn tell(&mut self, client: &Client) -> Result<(), tokio_postgres::Error> {
-        client.batch_execute(LISTEN).await?;
+    async fn tell(&mut self, client: &Client) -> Result<(), Fault> {
+        answer(PATIENCE, client.batch_execute(LISTEN)).await?;
         // Whatever was told while nobody listened is made up for by looking once.
         self.bell.ring_all();
         if let Some(listening) = self.listening.take() {
             // Whoever opened the database may have stopped waiting for this.
             let _ = listening.send(());
         }
-        let tell = client.prepare(TELL).await?;
+        let tell = answer(PATIENCE, client.prepare(TELL)).await?;
         let own = self.node.to_string();
         loop {
             self.outgoing.filled.notified().await;
             while let Some(topic) = self.outgoing.next() {
                 let notice = format!("{own} {topic}");
                 let params: [&(dyn ToSql + Sync); 2] = [&CHANNEL, &notice];
-                let told = tokio::time::timeout(PATIENCE, client.execute(&tell, &params)).await;
-                if !matches!(told, Ok(Ok(_))) {
-                    self.outgoing.put_back(topic);
-                    return told.map_or(Ok(()), |told| told.map(drop));
+                if let Err(fault) = answer(PATIENCE, client.execute(&tell, &params)).await {
+                    // The next connection tells it.
+                    self.outgoing.push(topic);
+                    return Err(fault);
                 }
             }
         }

@@ -31,7 +31,6 @@ pub(crate) fn migrate(
     migrations: &'static [Migration],
     patience: Duration,
 ) -> Result<(), StorageError> {
-    let fault = |error: Error| classify(error).error;
     let mut link = first_link(runtime, dial, patience)?;
     runtime.block_on(link.client.batch_execute(PATIENCE)).map_err(fault)?;
     runtime.block_on(lock(&link.client))?;
@@ -67,7 +66,6 @@ fn first_link(runtime: &Runtime, dial: &Dial, patience: Duration) -> Result<Link
 }
 
 async fn lock(client: &Client) -> Result<(), StorageError> {
-    let fault = |error: Error| classify(error).error;
     let deadline = Instant::now() + LOCK_WAIT;
     loop {
         let row = client.query_one(TRY_LOCK, &[&LOCK]).await.map_err(fault)?;
@@ -88,7 +86,6 @@ fn transaction<T>(
     script: Option<&str>,
     work: impl FnOnce(&mut Tx<'_>) -> Result<T, StorageError>,
 ) -> Result<T, StorageError> {
-    let fault = |error: Error| classify(error).error;
     runtime.block_on(link.client.batch_execute("BEGIN")).map_err(fault)?;
     let scripted = match script {
         Some(script) => runtime.block_on(link.client.batch_execute(script)).map_err(fault),
@@ -103,4 +100,8 @@ fn transaction<T>(
     let ended = runtime.block_on(link.client.batch_execute(last)).map_err(fault);
     let value = outcome?;
     ended.map(|()| value)
+}
+
+fn fault(error: Error) -> StorageError {
+    classify(error).error
 }

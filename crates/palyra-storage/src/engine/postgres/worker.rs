@@ -105,7 +105,7 @@ impl Worker {
     fn tell(&self, after: &AfterCommit) {
         for topic in &after.topics {
             self.bell.ring(topic.as_str());
-            self.outgoing.push(*topic);
+            self.outgoing.push(topic.as_str());
         }
     }
 
