@@ -120,13 +120,18 @@ impl StorageError {
     /// Whether the same call may succeed later. An unknown commit is not tried again blindly:
     /// that would be a second write.
     pub fn retry_class(&self) -> RetryClass {
-        if self.code().retryable() { RetryClass::TransientNetwork } else { RetryClass::Permanent }
+        retry_class(self.code())
     }
 
     /// The error as users of every surface see it.
     pub fn envelope(&self) -> StableErrorEnvelope {
         StableErrorEnvelope::new(self.code(), describe(self))
     }
+}
+
+/// What the registry says of a code, as a class.
+pub(crate) fn retry_class(code: ErrorCode) -> RetryClass {
+    if code.retryable() { RetryClass::TransientNetwork } else { RetryClass::Permanent }
 }
 
 /// The error and its chain of causes on one line.

@@ -8,7 +8,7 @@ use palyra_common::runtime_contracts::RetryClass;
 
 use super::BlobId;
 use crate::StorageError;
-use crate::error::{Cause, describe};
+use crate::error::{Cause, describe, retry_class};
 
 /// A failed operation on a blob.
 #[derive(Debug, Clone, thiserror::Error)]
@@ -57,11 +57,7 @@ impl BlobError {
     /// Whether the same call may succeed later. Access that was denied can be granted without
     /// anything here being done again.
     pub fn retry_class(&self) -> RetryClass {
-        match self {
-            BlobError::NotFound { .. } | BlobError::Corrupt { .. } => RetryClass::Permanent,
-            BlobError::Unavailable(_) | BlobError::Denied(_) => RetryClass::TransientNetwork,
-            BlobError::Storage(error) => error.retry_class(),
-        }
+        retry_class(self.code())
     }
 
     /// The error as users of every surface see it.
@@ -96,3 +92,6 @@ fn in_one_line(error: &dyn Error) -> String {
     }
     line
 }
+
+#[cfg(test)]
+mod tests;
