@@ -68,12 +68,12 @@ pub fn ground_rules(engine: EngineKind) -> Vec<Rule> {
             keep: Keep { age: Duration::from_days(400), count: 5_000_000 },
             step: journal::step,
         },
+        Rule {
+            table: "leases",
+            keep: Keep { age: Duration::from_days(7), count: i64::MAX },
+            step: |tx, step| leases::sweep(tx, step.before, step.limit),
+        },
     ];
-    rules.push(Rule {
-        table: "leases",
-        keep: Keep { age: Duration::from_days(7), count: i64::MAX },
-        step: |tx, step| leases::sweep(tx, step.before, step.limit),
-    });
     match engine {
         EngineKind::Sqlite => {}
         EngineKind::Postgres => rules.push(Rule {

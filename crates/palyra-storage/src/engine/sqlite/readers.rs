@@ -37,10 +37,10 @@ impl Reader {
     }
 
     fn attempt(&mut self, unit: &mut dyn UnitOfWork) -> Result<(), StorageError> {
-        if self.connection.is_none() {
-            self.connection = Some(open_reader(&self.file)?);
-        }
-        let connection = self.connection.as_ref().ok_or(StorageError::ShuttingDown)?;
+        let connection: &Connection = match &mut self.connection {
+            Some(connection) => connection,
+            none => none.insert(open_reader(&self.file)?),
+        };
         let path = self.file.path();
         let run = |text| -> Result<(), StorageError> {
             let run = connection.prepare_cached(text).and_then(|mut text| text.execute([]));
