@@ -98,3 +98,6 @@ impl State {
         self.entries.clear();
     }
 }
+
+#[cfg(test)]
+mod tests;

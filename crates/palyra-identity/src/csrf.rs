@@ -7,6 +7,7 @@ use hmac::{Hmac, KeyInit, Mac};
 use sha2::Sha256;
 
 use crate::Secret;
+use crate::secret::SECRET_CHARS;
 
 /// Keeps this use of the secret apart from any other.
 const LABEL: &[u8] = b"palyra console csrf 1";
@@ -18,6 +19,9 @@ pub fn csrf_token(cookie_secret: &str) -> Secret {
 
 /// Whether `presented` is the token of this cookie, in time that does not depend on the answer.
 pub(crate) fn matches(cookie_secret: &str, presented: &str) -> bool {
+    if presented.len() != SECRET_CHARS {
+        return false;
+    }
     let decoded = URL_SAFE_NO_PAD.decode(presented);
     decoded.is_ok_and(|tag| keyed(cookie_secret).verify_slice(&tag).is_ok())
 }

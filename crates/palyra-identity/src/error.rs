@@ -100,11 +100,12 @@ impl AuthError {
     /// The error as users of every surface see it. A missing scope is also there for programs.
     pub fn envelope(&self) -> StableErrorEnvelope {
         let envelope = StableErrorEnvelope::new(self.code(), describe(self));
-        match self {
-            AuthError::Forbidden { scope } => {
-                envelope.with_details(serde_json::json!({ "scope": scope.as_str() }))
-            }
-            _ => envelope,
+        if let AuthError::Forbidden { scope } = self {
+            return envelope.with_details(serde_json::json!({ "scope": scope.as_str() }));
         }
+        envelope
     }
 }
+
+#[cfg(test)]
+mod tests;

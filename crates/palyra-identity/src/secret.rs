@@ -10,8 +10,9 @@ use zeroize::{Zeroize, Zeroizing};
 /// Characters of 256 bits in base64url.
 pub(crate) const SECRET_CHARS: usize = 43;
 
-/// A text that only its bearer may know. Overwritten when it is dropped; never printed.
-#[derive(Clone, PartialEq, Eq)]
+/// A text that only its bearer may know. Overwritten when it is dropped; never printed; not to be
+/// compared, since that would take longer the more of a guess is right.
+#[derive(Clone)]
 pub struct Secret(Zeroizing<String>);
 
 impl Secret {

@@ -58,6 +58,9 @@ async fn of_many_who_redeem_one_wins(world: World) {
         }
         let logins = world.identity.list_logins(&by, None, 200).await.unwrap().logins;
         assert_eq!(logins.len(), round + 1);
+        let journal = world.journal().await;
+        let recorded = journal.iter().filter(|line| line.contains("login.refused")).count();
+        assert_eq!(recorded, round + 1, "the first refusal of each code");
     }
 }
 

@@ -18,6 +18,7 @@ on_every_engine!(
     tokens_are_listed_page_by_page,
     others_see_and_revoke_only_their_own,
     use_is_written_once_a_minute,
+    a_use_that_cannot_be_written_keeps_nobody_out,
     a_token_is_no_cookie,
     what_makes_no_sense_is_refused,
 );
@@ -162,6 +163,20 @@ async fn use_is_written_once_a_minute(world: World) {
         let used: palyra_common::time::Timestamp = world.db.read(read).await.unwrap();
         assert_eq!(used.since(START).as_millis(), written, "at {at} ms");
     }
+}
+
+/// As on a full disk.
+async fn a_use_that_cannot_be_written_keeps_nobody_out(world: World) {
+    const REFUSE: Sql = sql!(
+        sqlite: "CREATE TRIGGER refuse BEFORE UPDATE ON api_tokens
+            BEGIN SELECT RAISE(ABORT, 'no'); END",
+        postgres: "ALTER TABLE api_tokens ADD CHECK (last_used_at IS NULL)",
+    );
+    let token = world.token(&world.identity.local_owner(), &[Scope::StatusRead]).await;
+    world.db.write(|tx| tx.execute(&REFUSE, params![])).await.unwrap();
+    world.access(&token).await.unwrap();
+    let listed = world.identity.list_tokens(&world.identity.local_owner(), None, 1).await.unwrap();
+    assert_eq!(listed.tokens[0].last_used_at, None);
 }
 
 async fn a_token_is_no_cookie(world: World) {
