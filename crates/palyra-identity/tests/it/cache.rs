@@ -5,7 +5,7 @@ use std::time::Instant;
 use palyra_common::error::ErrorCode;
 use palyra_common::runtime_contracts::Scope;
 use palyra_common::time::Duration;
-use palyra_identity::{CACHED_FOR, TOPIC};
+use palyra_identity::TOPIC;
 use palyra_storage::sql;
 
 use crate::retention::change;
@@ -25,7 +25,7 @@ async fn a_token_in_use_costs_no_read(world: World) {
     let token = world.token(&world.identity.local_owner(), &[Scope::StatusRead]).await;
     world.access(&token).await.unwrap();
     change(&world.db, sql!("UPDATE api_tokens SET revoked_at = 1")).await;
-    world.clock.advance(Duration::from_millis(CACHED_FOR.as_millis() - 1));
+    world.clock.advance(Duration::from_millis(499));
     world.access(&token).await.unwrap();
     world.clock.advance(Duration::from_millis(1));
     assert_eq!(refused(world.access(&token).await), ErrorCode::AuthRevoked);
