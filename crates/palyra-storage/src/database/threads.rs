@@ -43,20 +43,21 @@ pub(super) fn sqlite(
     leases::release_everything(&mut Tx::new(&mut statements))?;
 
     let (queues, writes, reads) = queues(options);
-    let mut threads = Vec::new();
+    let mut readers = Vec::new();
     let reads = SharedQueue::new(reads);
     for _ in 0..options.config.readers {
         let connection = Some(open_reader(&file)?);
         let reader = Reader { file: file.clone(), connection, units: reads.clone() };
-        threads.push(spawn("palyra-read", move || reader.run())?);
+        readers.push(spawn("palyra-read", move || reader.run())?);
     }
-    let writer = Writer { file, connection: Some(connection), units: writes, bell: bell.clone() };
-    threads.push(spawn("palyra-write", move || {
+    let (connection, bell) = (Some(connection), bell.clone());
+    let writer = Writer { file, connection, units: writes, bell, readers };
+    let writing = spawn("palyra-write", move || {
         writer.run();
         // Nobody else may open the directory before the last commit is done.
         drop(lock);
-    })?);
-    Ok(Started { queues, threads })
+    })?;
+    Ok(Started { queues, threads: vec![writing] })
 }
 
 pub(super) fn postgres(

@@ -11,5 +11,6 @@ mod conformance;
 mod crash;
 mod faults;
 mod migrations;
+mod orderly_stop;
 mod shelf;
 mod world;

@@ -44,14 +44,39 @@ impl LogSize {
         if bytes <= self.limit {
             return;
         }
-        let busy: rusqlite::Result<i64> =
-            connection.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |row| row.get(0));
-        match busy {
-            Ok(0) => tracing::info!(bytes, "started the write-ahead log over"),
-            Ok(_) => tracing::warn!(bytes, "a long read keeps the write-ahead log from shrinking"),
+        match truncate(connection) {
+            Ok(Log::Emptied) => tracing::info!(bytes, "started the write-ahead log over"),
+            Ok(Log::Read) => {
+                tracing::warn!(bytes, "a long read keeps the write-ahead log from shrinking");
+            }
             Err(error) => tracing::warn!(%error, bytes, "could not shrink the write-ahead log"),
         }
     }
+
+    /// Moves all of the log into the database, at the end. What cannot be moved stays in the log,
+    /// which the next start reads.
+    pub(super) fn empty(&self, connection: &Connection) {
+        let log = self.path.display();
+        match truncate(connection) {
+            Ok(Log::Emptied) => {}
+            Ok(Log::Read) => tracing::warn!(%log, "another program reads the database: its \
+                write-ahead log stays and belongs to it"),
+            Err(error) => tracing::warn!(%error, %log, "could not empty the write-ahead log; the \
+                next start reads it"),
+        }
+    }
+}
+
+enum Log {
+    Emptied,
+    /// Somebody still needs what it holds.
+    Read,
+}
+
+fn truncate(connection: &Connection) -> rusqlite::Result<Log> {
+    let busy: i64 =
+        connection.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |row| row.get(0))?;
+    Ok(if busy == 0 { Log::Emptied } else { Log::Read })
 }
 
 #[cfg(test)]

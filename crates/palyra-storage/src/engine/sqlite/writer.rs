@@ -1,6 +1,7 @@
 //! The one thread that writes. It commits for everybody who is waiting, once.
 
 use std::sync::Arc;
+use std::thread::JoinHandle;
 
 use rusqlite::Connection;
 use tokio::sync::mpsc;
@@ -22,6 +23,8 @@ pub(crate) struct Writer {
     pub(crate) connection: Option<Connection>,
     pub(crate) units: mpsc::Receiver<Box<dyn UnitOfWork>>,
     pub(crate) bell: Arc<Bell>,
+    /// They end when nobody can ask them any more.
+    pub(crate) readers: Vec<JoinHandle<()>>,
 }
 
 /// A unit that ran, and whether what it wrote is part of the commit.
@@ -56,6 +59,24 @@ impl Writer {
                 Ok(()) => self.connection.iter().for_each(|open| log_size.committed(open)),
                 Err(broken) => self.give_up(broken),
             }
+        }
+        self.end(&log_size);
+    }
+
+    /// Leaves one file that is the whole database. Only a connection that writes can empty the
+    /// log, and SQLite takes the log away only with the last connection: readers end before.
+    fn end(mut self, log_size: &LogSize) {
+        for reader in self.readers.drain(..) {
+            // A thread that panicked has nothing left to finish.
+            let _ = reader.join();
+        }
+        match ready(&mut self.connection, &self.file) {
+            Ok(connection) => log_size.empty(connection),
+            Err(error) => tracing::warn!(error = %crate::error::describe(&error),
+                "could not empty the write-ahead log; the next start reads it"),
+        }
+        if let Some(Err((_, error))) = self.connection.take().map(Connection::close) {
+            tracing::warn!(%error, "could not close the database in order");
         }
     }
 
