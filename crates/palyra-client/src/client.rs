@@ -1,0 +1,127 @@
+//! How requests are made.
+
+use std::time::Duration;
+
+use reqwest::header::{AUTHORIZATION, CONTENT_TYPE};
+use reqwest::{Method, RequestBuilder, Response, Url, redirect};
+use serde::Serialize;
+
+use crate::error::{ClientError, io_kind, root_cause};
+use crate::target::Target;
+
+const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
+/// For all of an answer, unless a call says otherwise.
+pub(crate) const ANSWER_TIMEOUT: Duration = Duration::from_secs(30);
+/// Between two pieces of a stream.
+const SILENCE_TIMEOUT: Duration = Duration::from_secs(120);
+
+/// A connection to one daemon. Clones share it.
+#[derive(Debug, Clone)]
+pub struct Client {
+    http: reqwest::Client,
+    base: Url,
+    target: Target,
+}
+
+impl Client {
+    /// A client for `target`. Nothing is sent yet.
+    pub fn new(target: Target) -> Result<Self, ClientError> {
+        // reqwest asks for the provider of the process and panics without one. Whoever has chosen
+        // before us has chosen.
+        let _ = rustls::crypto::ring::default_provider().install_default();
+        let builder = reqwest::Client::builder()
+            .user_agent(concat!("palyra/", env!("CARGO_PKG_VERSION")))
+            .connect_timeout(CONNECT_TIMEOUT)
+            .read_timeout(SILENCE_TIMEOUT)
+            .http1_only()
+            // A redirect would carry the token to wherever it points.
+            .redirect(redirect::Policy::none());
+        let (builder, base) = match &target {
+            Target::Local { .. } => {
+                let builder = builder.no_proxy().tls_certs_only([]);
+                let builder = match target.socket() {
+                    Some(socket) => builder.unix_socket(socket),
+                    None => builder,
+                };
+                (builder, Url::parse("http://localhost/"))
+            }
+            // A proxy would take elsewhere what is to stay on this machine; and without encryption
+            // no certificates need to be read.
+            Target::Remote { host, .. } if host.is_plain() => {
+                (builder.no_proxy().tls_certs_only([]), Ok(host.url().clone()))
+            }
+            Target::Remote { host, .. } => (builder.https_only(true), Ok(host.url().clone())),
+        };
+        let unusable = |what| ClientError::Unreachable { target: target.to_string(), what };
+        let base = base.map_err(|error| unusable(error.to_string()))?;
+        let http = builder.build().map_err(|error| unusable(root_cause(&error)))?;
+        Ok(Self { http, base, target })
+    }
+
+    /// To whom this client speaks.
+    pub fn target(&self) -> &Target {
+        &self.target
+    }
+
+    /// A request for the path made of `segments`, each of which is escaped.
+    pub(crate) fn request(&self, method: Method, segments: &[&str]) -> RequestBuilder {
+        self.request_with(method, segments, &[])
+    }
+
+    pub(crate) fn request_with(
+        &self,
+        method: Method,
+        segments: &[&str],
+        query: &[(&str, String)],
+    ) -> RequestBuilder {
+        let mut url = self.base.clone();
+        if let Ok(mut path) = url.path_segments_mut() {
+            path.clear().extend(segments);
+        }
+        if !query.is_empty() {
+            url.query_pairs_mut().extend_pairs(query);
+        }
+        let request = self.http.request(method, url);
+        match &self.target {
+            Target::Remote { token: Some(token), .. } => {
+                request.header(AUTHORIZATION, token.header())
+            }
+            Target::Remote { token: None, .. } | Target::Local { .. } => request,
+        }
+    }
+
+    /// Sends `request` and gives the answer, whatever its status.
+    pub(crate) async fn send(&self, request: RequestBuilder) -> Result<Response, ClientError> {
+        request.send().await.map_err(|error| self.failed(error))
+    }
+
+    pub(crate) fn failed(&self, error: reqwest::Error) -> ClientError {
+        use std::io::ErrorKind::{ConnectionRefused, NotFound};
+        let nobody =
+            error.is_connect() && matches!(io_kind(&error), Some(NotFound | ConnectionRefused));
+        match &self.target {
+            Target::Local { data_dir } if nobody => {
+                ClientError::NotRunning { data_dir: data_dir.clone() }
+            }
+            target @ (Target::Local { .. } | Target::Remote { .. }) => {
+                ClientError::Unreachable { target: target.to_string(), what: root_cause(&error) }
+            }
+        }
+    }
+
+    pub(crate) fn unexpected(&self, what: impl Into<String>) -> ClientError {
+        ClientError::Unexpected { target: self.target.to_string(), what: what.into() }
+    }
+
+    /// Adds `body` to `request`.
+    pub(crate) fn with_json(
+        &self,
+        request: RequestBuilder,
+        body: &impl Serialize,
+    ) -> Result<RequestBuilder, ClientError> {
+        let bytes = serde_json::to_vec(body).map_err(|error| {
+            self.unexpected(format!("nothing: the request has no form: {error}"))
+        })?;
+        Ok(request.header(CONTENT_TYPE, "application/json").body(bytes))
+    }
+}

@@ -1,0 +1,22 @@
+//! A typed client of the daemon's HTTP API.
+//!
+//! A [`Client`] speaks to one [`Target`]: the Unix socket in a data directory, where the owner of
+//! the machine needs no credential, or an address with an API token. Answers are bounded in size and
+//! time; what goes wrong is a [`ClientError`], which has the envelope of the daemon or one of its
+//! own.
+
+mod answer;
+mod calls;
+mod client;
+mod download;
+mod error;
+mod target;
+
+#[cfg(test)]
+mod tests;
+
+pub use calls::EventQuery;
+pub use client::Client;
+pub use download::Download;
+pub use error::ClientError;
+pub use target::{ApiToken, Host, Target, TargetError};

@@ -1,0 +1,76 @@
+use palyra_common::time::Timestamp;
+use palyra_common::{ErrorCode, StableErrorEnvelope};
+
+use super::*;
+
+fn host(text: &str) -> Result<String, TargetError> {
+    text.parse::<Host>().map(|host| host.to_string())
+}
+
+#[test]
+fn a_host_is_an_address_without_anything_else() {
+    assert_eq!(host("http://127.0.0.1:7142").unwrap(), "http://127.0.0.1:7142");
+    assert_eq!(host("http://[::1]:7142/").unwrap(), "http://[::1]:7142");
+    assert_eq!(host("http://localhost:7142").unwrap(), "http://localhost:7142");
+    assert_eq!(host("https://palyra.example").unwrap(), "https://palyra.example");
+    for (text, why) in [
+        ("127.0.0.1:7142", TargetError::Host),
+        ("unix:///x", TargetError::Host),
+        ("", TargetError::Host),
+        ("https://anna:geheim@palyra.example", TargetError::HostHasMore),
+        ("https://palyra.example/console", TargetError::HostHasMore),
+        ("https://palyra.example?token=x", TargetError::HostHasMore),
+    ] {
+        assert_eq!(host(text), Err(why), "{text}");
+    }
+}
+
+#[test]
+fn a_token_does_not_travel_in_the_clear_to_another_machine() {
+    for text in ["http://192.168.0.7:7142", "http://palyra.example", "http://localhost.evil"] {
+        assert_eq!(host(text), Err(TargetError::HostIsPlain), "{text}");
+    }
+}
+
+#[test]
+fn a_token_is_one_word_and_never_printed() {
+    let token: ApiToken = " ply_abcdefgh\n".parse().unwrap();
+    assert_eq!(format!("{token:?}"), "ApiToken(…)");
+    assert_eq!(token.header().to_str().unwrap(), "Bearer ply_abcdefgh");
+    assert!(!format!("{:?}", token.header()).contains("abcdefgh"));
+    for text in ["", "abc", "ply_a b", "ply_a\nb", "ply_ä"] {
+        assert_eq!(text.parse::<ApiToken>().unwrap_err(), TargetError::Token, "{text:?}");
+    }
+}
+
+#[test]
+fn a_query_has_what_was_asked_for_and_nothing_else() {
+    assert!(EventQuery::default().pairs().is_empty());
+    let query = EventQuery {
+        limit: Some(7),
+        action: Some("token.".into()),
+        since: Some(Timestamp::from_unix_millis(12)),
+        ..EventQuery::default()
+    };
+    let expected =
+        [("limit", "7".to_owned()), ("action", "token.".to_owned()), ("since", "12".to_owned())];
+    assert_eq!(query.pairs(), expected);
+}
+
+#[test]
+fn every_error_has_its_code() {
+    let target = "the daemon at https://x".to_owned();
+    let refused = StableErrorEnvelope::new(ErrorCode::AuthForbidden, "needs tokens:write");
+    for (error, code) in [
+        (ClientError::NotRunning { data_dir: "/d".into() }, "client/daemon_not_running"),
+        (
+            ClientError::Unreachable { target: target.clone(), what: "refused".into() },
+            "client/unreachable",
+        ),
+        (ClientError::Unexpected { target, what: "status 502".into() }, "client/unexpected_answer"),
+        (ClientError::Refused(Box::new(refused)), "auth/forbidden"),
+    ] {
+        assert_eq!(error.envelope().code(), code);
+        assert_eq!(error.envelope().message(), error.to_string());
+    }
+}
