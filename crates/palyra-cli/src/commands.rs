@@ -1,0 +1,37 @@
+//! The commands, one file each.
+
+pub(crate) mod audit;
+pub(crate) mod auth;
+pub(crate) mod backup;
+pub(crate) mod bundle;
+pub(crate) mod completions;
+pub(crate) mod config;
+pub(crate) mod daemon;
+pub(crate) mod dashboard;
+pub(crate) mod deployment;
+pub(crate) mod doctor;
+pub(crate) mod help;
+pub(crate) mod secrets;
+pub(crate) mod status;
+
+use crate::cli::Command;
+use crate::context::Context;
+use crate::failure::Outcome;
+
+pub(crate) async fn run(context: &Context, command: Command) -> Outcome {
+    match command {
+        Command::Status(_) => status::run(context).await,
+        Command::Doctor(arguments) => doctor::run(context, arguments).await,
+        Command::Config(command) => config::run(context, command).await,
+        Command::Daemon(command) => daemon::run(context, command).await,
+        Command::Auth(command) => auth::run(context, command).await,
+        Command::Secrets(command) => secrets::run(context, command).await,
+        Command::Deployment(command) => deployment::run(context, command).await,
+        Command::Audit(command) => audit::run(context, command).await,
+        Command::Backup(command) => backup::run(context, command).await,
+        Command::Dashboard(arguments) => dashboard::run(context, arguments).await,
+        Command::Bundle(arguments) => bundle::run(context, arguments).await,
+        Command::Completions(arguments) => completions::run(context, &arguments),
+        Command::Help(arguments) => help::run(context, &arguments),
+    }
+}

@@ -1,0 +1,53 @@
+//! `palyra auth tokens create`
+
+use palyra_common::Duration;
+use palyra_common::api::{CreatedToken, NewToken};
+use palyra_common::runtime_contracts::Scope;
+
+use crate::context::Context;
+use crate::failure::{Failure, Outcome};
+use crate::output::Output;
+
+/// Make an API token
+///
+/// Its secret is printed once and kept nowhere: store it at once.
+#[derive(Debug, clap::Args)]
+#[command(
+    verbatim_doc_comment,
+    after_help = "\
+Examples:
+  palyra auth tokens create monitoring --scope status:read --scope metrics:read
+  palyra auth tokens create nightly --scope backups:create --expires 90d > token.txt"
+)]
+pub(crate) struct Arguments {
+    /// What to call it
+    name: String,
+    /// What it allows; may be given several times
+    #[arg(long = "scope", value_name = "SCOPE", required = true)]
+    scopes: Vec<Scope>,
+    /// When it ends, as 12h or 90d; without this, never
+    #[arg(long, value_name = "LENGTH")]
+    expires: Option<Duration>,
+}
+
+pub(super) async fn run(context: &Context, arguments: Arguments) -> Outcome {
+    let Arguments { name, scopes, expires } = arguments;
+    let expires_in_seconds = expires.map(seconds).transpose()?;
+    let new = NewToken { name, scopes, expires_in_seconds };
+    let created = context.client()?.create_token(&new).await?;
+    context.out().note("This is shown once and kept nowhere:");
+    context.out().show(&created, text)
+}
+
+/// Alone on standard output, so that it can be sent to a file.
+fn text(_: &Output, created: &CreatedToken) -> String {
+    format!("{}\n", created.secret)
+}
+
+fn seconds(length: Duration) -> Result<u32, Failure> {
+    let seconds = length.as_millis() / 1_000;
+    let fits = u32::try_from(seconds).ok().filter(|seconds| *seconds > 0);
+    fits.ok_or_else(|| {
+        Failure::asked("a token ends in one second at the earliest and in 10 years at the latest")
+    })
+}

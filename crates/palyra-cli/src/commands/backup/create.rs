@@ -1,0 +1,159 @@
+//! `palyra backup create`
+
+use std::fs::{File, OpenOptions};
+use std::io::Write;
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::{Path, PathBuf};
+
+use indicatif::ProgressBar;
+use palyra_client::Download;
+use palyra_common::ErrorCode;
+use rustix::fs::{CWD, FlockOperation, RenameFlags, flock, renameat_with};
+use serde::Serialize;
+
+use super::verify;
+use crate::context::Context;
+use crate::failure::{Failure, Outcome};
+use crate::files;
+use crate::output::{Output, printable};
+use crate::when;
+
+/// Make a backup of everything, while the daemon runs
+///
+/// It appears under its name only when it is whole and was checked. The master key of the vault is
+/// not in it: keep that one apart, or the secrets in the backup cannot be read.
+#[derive(Debug, clap::Args)]
+#[command(
+    verbatim_doc_comment,
+    after_help = "\
+Examples:
+  palyra backup create
+  palyra backup create /mnt/backups/palyra.tar.gz"
+)]
+pub(crate) struct Arguments {
+    /// The file to write, which must not be there yet [default: palyra-backup-TIME.tar.gz here]
+    file: Option<PathBuf>,
+}
+
+/// What was made.
+#[derive(Debug, Serialize)]
+struct Created {
+    file: String,
+    bytes: u64,
+    /// Whether it was read back and is whole; false only where there is no palyrad to do it.
+    verified: bool,
+    /// Never: whoever has a backup is not to have its secrets.
+    master_key_included: bool,
+}
+
+pub(super) async fn run(context: &Context, arguments: Arguments) -> Outcome {
+    let default = || format!("palyra-backup-{}.tar.gz", when::stamp(when::now())).into();
+    let file = arguments.file.unwrap_or_else(default);
+    if file.symlink_metadata().is_ok() {
+        let there = std::io::Error::from(std::io::ErrorKind::AlreadyExists);
+        return Err(files::refused(&file, there));
+    }
+    let stream = context.client()?.backup().await?;
+    let partial = Partial::begin(&file)?;
+    let (bytes, verified) = tokio::select! {
+        received = receive(context, stream, &partial) => received?,
+        _ = tokio::signal::ctrl_c() => return Err(Failure::Interrupted),
+    };
+    partial.finish(&file)?;
+    let created =
+        Created { file: file.display().to_string(), bytes, verified, master_key_included: false };
+    context.out().show(&created, text)
+}
+
+async fn receive(
+    context: &Context,
+    stream: Download,
+    partial: &Partial,
+) -> Result<(u64, bool), Failure> {
+    let progress = context.out().progress("{spinner} {bytes} received, {bytes_per_sec}, {elapsed}");
+    let received = pump(stream, partial, &progress).await;
+    progress.finish_and_clear();
+    let bytes = received?;
+    match verify::check(context, &partial.path) {
+        Ok(_) => Ok((bytes, true)),
+        // A machine that only makes backups may have no palyrad; it is told.
+        Err(Failure::Told(told)) if told.known_code() == Some(ErrorCode::ClientPalyradMissing) => {
+            Ok((bytes, false))
+        }
+        Err(failure) => Err(failure),
+    }
+}
+
+async fn pump(
+    mut stream: Download,
+    partial: &Partial,
+    progress: &ProgressBar,
+) -> Result<u64, Failure> {
+    let wrong = |error: std::io::Error| Failure::file(&partial.path, error);
+    let mut bytes = 0;
+    while let Some(chunk) = stream.chunk().await? {
+        (&partial.file).write_all(&chunk).map_err(wrong)?;
+        bytes += chunk.len() as u64;
+        progress.set_position(bytes);
+    }
+    partial.file.sync_all().map_err(wrong)?;
+    Ok(bytes)
+}
+
+/// A file that is not whole yet; removed unless it is finished.
+struct Partial {
+    path: PathBuf,
+    file: File,
+}
+
+impl Partial {
+    /// What an earlier, killed command has left is begun anew; one that still writes is not
+    /// disturbed.
+    fn begin(whole: &Path) -> Result<Self, Failure> {
+        let path = files::with_ending(whole, ".partial");
+        let wrong = |error: std::io::Error| Failure::file(&path, error);
+        let mut options = OpenOptions::new();
+        options.write(true).create(true).truncate(false).mode(0o600);
+        let file = options.open(&path).map_err(wrong)?;
+        flock(&file, FlockOperation::NonBlockingLockExclusive).map_err(|_| {
+            Failure::conflict(format!("another command is writing {}", path.display()))
+        })?;
+        file.set_len(0).map_err(wrong)?;
+        Ok(Self { path, file })
+    }
+
+    /// Gives it its name, unless somebody took that meanwhile.
+    fn finish(&self, whole: &Path) -> Outcome {
+        let named = match renameat_with(CWD, &self.path, CWD, whole, RenameFlags::NOREPLACE) {
+            // Some file systems cannot refuse to overwrite; it was not there at the beginning.
+            Err(rustix::io::Errno::INVAL | rustix::io::Errno::NOSYS) if !whole.exists() => {
+                std::fs::rename(&self.path, whole)
+            }
+            done => done.map_err(Into::into),
+        };
+        named.map_err(|error| files::refused(whole, error))?;
+        files::sync_folder_of(whole);
+        Ok(())
+    }
+}
+
+impl Drop for Partial {
+    fn drop(&mut self) {
+        // After `finish` there is none under this name.
+        let _ = std::fs::remove_file(&self.path);
+    }
+}
+
+fn text(_: &Output, created: &Created) -> String {
+    let checked = if created.verified {
+        "It was read back and is whole."
+    } else {
+        "It was NOT checked, because palyrad was not found; run `palyra backup verify` where it is."
+    };
+    format!(
+        "{} is written ({} bytes).\n{checked}\nThe master key of the vault is not in it: keep the \
+         key apart, or the secrets in this backup cannot be read.\n",
+        printable(&created.file),
+        created.bytes,
+    )
+}

@@ -1,0 +1,46 @@
+//! `palyra backup verify`
+
+use std::path::{Path, PathBuf};
+
+use serde_json::Value;
+
+use crate::context::Context;
+use crate::failure::{Failure, Outcome};
+use crate::output::{Output, Tone, printable};
+use crate::palyrad;
+
+/// Check that a backup is whole, without a daemon
+///
+/// Exits with 7 when it is not.
+#[derive(Debug, clap::Args)]
+#[command(
+    verbatim_doc_comment,
+    after_help = "\
+Examples:
+  palyra backup verify palyra-backup-20260131T080000Z.tar.gz"
+)]
+pub(crate) struct Arguments {
+    /// The backup
+    file: PathBuf,
+}
+
+pub(super) fn run(context: &Context, arguments: &Arguments) -> Outcome {
+    let found = check(context, &arguments.file)?;
+    context.out().show(&found, |out, found| text(out, &arguments.file, found))
+}
+
+/// What palyrad says about the backup at `file`.
+pub(super) fn check(context: &Context, file: &Path) -> Result<Value, Failure> {
+    // An option could stand where a file is meant.
+    let file = std::path::absolute(file).map_err(|error| Failure::file(file, error))?;
+    palyrad::ask(context, &["verify-backup".as_ref(), "--json".as_ref(), file.as_os_str()])
+}
+
+fn text(out: &Output, file: &Path, found: &Value) -> String {
+    let whole = out.paint(Tone::Good, "is whole");
+    let facts = found.as_object().into_iter().flatten().filter(|(_, value)| !value.is_object());
+    let facts: String = facts
+        .map(|(name, value)| format!("  {}: {}\n", printable(name), printable(&value.to_string())))
+        .collect();
+    format!("{} {whole}.\n{facts}", printable(&file.display().to_string()))
+}

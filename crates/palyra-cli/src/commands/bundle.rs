@@ -1,0 +1,104 @@
+//! `palyra bundle`
+
+use std::path::{Path, PathBuf};
+
+use palyra_client::EventQuery;
+use palyra_common::StableErrorEnvelope;
+use serde::Serialize;
+use serde_json::{Value, json};
+
+use super::{audit, config, doctor};
+use crate::context::Context;
+use crate::failure::{Failure, Outcome};
+use crate::output::printable;
+use crate::{files, log_file, redact, when};
+
+/// The version of the shape.
+const FORMAT: u32 = 1;
+const EVENTS: u32 = 200;
+const LOG_LINES: usize = 1_000;
+
+/// Write what helps to find a fault, without secrets, into one file
+///
+/// It holds versions, status, checks, configuration, the newest audit events and the end of the log.
+/// Secrets are never asked for, and what looks like one is masked. Look through it before you hand
+/// it on: it names people, files and addresses.
+#[derive(Debug, clap::Args)]
+#[command(
+    verbatim_doc_comment,
+    after_help = "\
+Examples:
+  palyra bundle
+  palyra bundle report.json
+  palyra bundle - | less"
+)]
+pub(crate) struct Arguments {
+    /// The file to write, which must not be there yet, or - for standard output
+    /// [default: palyra-bundle-TIME.json here]
+    file: Option<PathBuf>,
+}
+
+pub(crate) async fn run(context: &Context, arguments: Arguments) -> Outcome {
+    let default = || format!("palyra-bundle-{}.json", when::stamp(when::now())).into();
+    let file = arguments.file.unwrap_or_else(default);
+    let mut bundle = collect(context).await?;
+    redact::value(&mut bundle);
+    let text = format!("{bundle:#}\n");
+    if file == Path::new("-") {
+        return context.out().print(&text);
+    }
+    files::create_private(&file, text.as_bytes())?;
+    let written = json!({ "file": file.display().to_string(), "bytes": text.len() });
+    context.out().show(&written, |_, _| {
+        let file = file.display().to_string();
+        format!("{} is written. Look through it before you hand it on.\n", printable(&file))
+    })
+}
+
+/// Each part by itself: what cannot be had says why, and the rest is still there.
+async fn collect(context: &Context) -> Result<Value, Failure> {
+    let client = context.client()?;
+    let status = part(client.status().await.map_err(Failure::from));
+    let query = EventQuery::default();
+    let events = audit::list::newest(&client, &query, EVENTS, when::now()).await;
+    let log = if context.is_remote() { Value::Null } else { part(log_lines(context)) };
+    Ok(json!({
+        "format": FORMAT,
+        "made_at": when::now(),
+        "palyra": env!("CARGO_PKG_VERSION"),
+        "system": system(),
+        "status": status,
+        "checks": part(doctor::examine(context).await),
+        "config": part(config::source::view(context).await.map(|(view, _)| view)),
+        "events": part(events.map_err(Failure::from)),
+        "log": log,
+    }))
+}
+
+fn part<T: Serialize>(found: Result<T, Failure>) -> Value {
+    let error = |envelope: &StableErrorEnvelope| json!({ "error": envelope });
+    match found {
+        Ok(value) => serde_json::to_value(value)
+            .unwrap_or_else(|error| json!({ "error": { "message": error.to_string() } })),
+        Err(Failure::Told(envelope)) => error(&envelope),
+        Err(Failure::Faults | Failure::ToldAlready(_) | Failure::Interrupted) => Value::Null,
+    }
+}
+
+fn log_lines(context: &Context) -> Result<Vec<String>, Failure> {
+    let path = log_file::path(&context.data_dir()?);
+    let found = log_file::last_lines(&path, 0, LOG_LINES);
+    found.map(|(lines, _)| lines).map_err(|error| Failure::file(&path, error))
+}
+
+fn system() -> Value {
+    let release = std::fs::read_to_string("/etc/os-release").unwrap_or_default();
+    let name = release.lines().find_map(|line| line.strip_prefix("PRETTY_NAME="));
+    let kernel = std::fs::read_to_string("/proc/sys/kernel/osrelease").unwrap_or_default();
+    json!({
+        "os": std::env::consts::OS,
+        "arch": std::env::consts::ARCH,
+        "name": name.map(|name| name.trim_matches('"')),
+        "kernel": kernel.trim(),
+    })
+}

@@ -1,0 +1,84 @@
+//! `palyra config set`
+
+use palyra_common::api::{ConfigChange, ConfigOption};
+use serde_json::Value;
+
+use super::change;
+use super::source::{self, Source};
+use crate::context::Context;
+use crate::failure::{Failure, Outcome};
+use crate::{palyrad, prompt};
+
+#[cfg(test)]
+mod tests;
+
+const VALUE_BYTES: usize = 64 << 10;
+
+/// Set an option in the configuration file
+///
+/// The value is checked first. A running daemon takes it over at once where it can, and says where
+/// it needs a restart.
+#[derive(Debug, clap::Args)]
+#[command(
+    verbatim_doc_comment,
+    after_help = "\
+Examples:
+  palyra config set log.level debug
+  palyra config set http.hosts palyra.example,localhost
+  palyra config set storage.url - < url.txt        a value that others must not see"
+)]
+pub(crate) struct Arguments {
+    /// Its name, as http.bind
+    key: String,
+    /// Its value, a list with commas; - reads it from a hidden prompt or standard input
+    #[arg(allow_hyphen_values = true)]
+    value: String,
+}
+
+pub(super) async fn run(context: &Context, arguments: Arguments) -> Outcome {
+    let Arguments { key, value } = arguments;
+    let (view, source) = source::view(context).await?;
+    let option = source::option(&view, &key)?;
+    let is_hidden = value == "-";
+    let text = if is_hidden {
+        prompt::secret(context.out(), &format!("Value of {key}: "), VALUE_BYTES)?
+    } else {
+        value
+    };
+    let changed = match source {
+        Source::Daemon(client, tag) => {
+            let set = [(key, typed(option, &text)?)].into();
+            let change = ConfigChange { set, unset: Vec::new() };
+            client.change_config(&change, tag.as_deref()).await?
+        }
+        Source::File if is_hidden => {
+            return Err(Failure::asked(
+                "without a daemon a hidden value cannot be handed on; start it, or write the \
+                 value into the file yourself",
+            ));
+        }
+        Source::File => {
+            let arguments = ["config", "set", "--json", "--", &key, &text].map(AsRef::as_ref);
+            palyrad::ask(context, &arguments)?
+        }
+    };
+    context.out().show(&changed, change::text)
+}
+
+/// `text` as a value of the kind that the option's default has.
+fn typed(option: &ConfigOption, text: &str) -> Result<Value, Failure> {
+    let wrong = |kind: &str| Failure::asked(format!("{} is {kind}", option.key));
+    match &option.default {
+        Value::String(_) => Ok(text.into()),
+        Value::Bool(_) => text.parse::<bool>().map(Value::from).map_err(|_| wrong("true or false")),
+        Value::Number(_) => {
+            text.parse::<serde_json::Number>().map(Value::Number).map_err(|_| wrong("a number"))
+        }
+        Value::Array(_) => {
+            let items = text.split(',').map(str::trim).filter(|item| !item.is_empty());
+            Ok(items.collect())
+        }
+        Value::Object(_) => serde_json::from_str(text).map_err(|_| wrong("a JSON object")),
+        Value::Null => Ok(serde_json::from_str(text).unwrap_or_else(|_| text.into())),
+    }
+}

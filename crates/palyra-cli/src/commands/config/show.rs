@@ -1,0 +1,46 @@
+//! `palyra config show`
+
+use palyra_common::api::ConfigView;
+
+use super::source::{self, plain};
+use crate::context::Context;
+use crate::failure::Outcome;
+use crate::output::{Output, Tone, printable};
+use crate::table::{Cell, Table};
+
+/// Show every option with its value and where it comes from
+///
+/// Asks the daemon for what is in force; without one, shows what a start would use. Passwords are
+/// left out.
+#[derive(Debug, clap::Args)]
+#[command(
+    verbatim_doc_comment,
+    after_help = "\
+Examples:
+  palyra config show
+  palyra config show --changed
+  palyra config show --json"
+)]
+pub(crate) struct Arguments {
+    /// Only what differs from its default
+    #[arg(long)]
+    changed: bool,
+}
+
+pub(super) async fn run(context: &Context, arguments: &Arguments) -> Outcome {
+    let (mut view, _) = source::view(context).await?;
+    if arguments.changed {
+        view.options.retain(|option| option.value != option.default);
+    }
+    context.out().show(&view, text)
+}
+
+fn text(out: &Output, view: &ConfigView) -> String {
+    let mut table = Table::new(["OPTION", "VALUE", "FROM"]);
+    for option in &view.options {
+        let tone = if option.origin == "default" { Tone::Quiet } else { Tone::Good };
+        let value = plain(&option.value);
+        table.row([option.key.as_str().into(), value.into(), Cell::toned(tone, &option.origin)]);
+    }
+    format!("{}\n\n{}", printable(&view.file), table.render(out))
+}

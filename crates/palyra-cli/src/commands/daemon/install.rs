@@ -1,0 +1,133 @@
+//! `palyra daemon install`
+
+use std::path::{Path, PathBuf};
+
+use serde::Serialize;
+
+use super::running;
+use crate::context::Context;
+use crate::failure::{Failure, Outcome};
+use crate::output::{Output, Tone, printable};
+use crate::{files, log_file, palyrad, prompt, service};
+
+/// Install the daemon as a service of your systemd, and start it
+///
+/// Writes a hardened user unit. Where systemd does not answer, the unit is written all the same, and
+/// what is left to do is told.
+#[derive(Debug, clap::Args)]
+#[command(
+    verbatim_doc_comment,
+    after_help = "\
+Examples:
+  palyra daemon install
+  palyra --data-dir /srv/palyra daemon install --no-start"
+)]
+pub(crate) struct Arguments {
+    /// Do not start it now
+    #[arg(long)]
+    no_start: bool,
+    /// Replace a unit that was written by somebody else
+    #[arg(long)]
+    yes: bool,
+}
+
+/// What was done, and what was not.
+#[derive(Debug, Serialize)]
+struct Installed {
+    unit: String,
+    /// Whether it starts with the user's session.
+    enabled: bool,
+    started: bool,
+    /// What is left to do, and why.
+    not_done: Vec<String>,
+}
+
+pub(super) async fn run(context: &Context, arguments: Arguments) -> Outcome {
+    if cfg!(target_os = "macos") {
+        return Err(Failure::asked(
+            "there is no systemd on this system; use `palyra daemon start`",
+        ));
+    }
+    let data_dir = context.own_data_dir("daemon install")?;
+    let program = palyrad::find()?;
+    let program =
+        std::fs::canonicalize(&program).map_err(|error| Failure::file(&program, error))?;
+    let unit = service::unit_path()?;
+    refuse_if_started_by_hand(context).await?;
+    respect_others(context, &unit, arguments.yes)?;
+    write(&unit, &program, &data_dir)?;
+    let installed = enable(&unit, !arguments.no_start);
+    context.out().show(&installed, text)
+}
+
+/// systemd would start a second one, which is refused the data directory.
+async fn refuse_if_started_by_hand(context: &Context) -> Outcome {
+    match running::status(context).await? {
+        Some(status) if !service::manages(status.pid) => Err(Failure::conflict(format!(
+            "a daemon runs already as process {}; stop it first with `palyra daemon stop`",
+            status.pid
+        ))),
+        Some(_) | None => Ok(()),
+    }
+}
+
+fn respect_others(context: &Context, unit: &Path, yes: bool) -> Outcome {
+    match std::fs::read_to_string(unit) {
+        Ok(text) if !text.starts_with(service::MARK) => {
+            let question = format!("{} was written by somebody else. Replace it?", unit.display());
+            prompt::confirm(context.out(), &question, yes)
+        }
+        Ok(_) | Err(_) => Ok(()),
+    }
+}
+
+fn write(unit: &Path, program: &Path, data_dir: &Path) -> Outcome {
+    let log = log_file::path(data_dir);
+    // Whatever the unit names must be there before systemd confines the daemon to it.
+    let config = config_folder(unit);
+    for folder in [Some(data_dir), log.parent(), config.as_deref()].into_iter().flatten() {
+        files::private_folder(folder)?;
+    }
+    if let Some(folder) = unit.parent() {
+        std::fs::create_dir_all(folder).map_err(|error| Failure::file(folder, error))?;
+    }
+    let writable: Vec<_> = config.into_iter().collect();
+    files::replace(unit, service::text(program, data_dir, &log, &writable).as_bytes())
+}
+
+/// The folder of the configuration, which holds the key file of the vault.
+fn config_folder(unit: &Path) -> Option<PathBuf> {
+    // <config>/systemd/user/palyra.service
+    Some(unit.ancestors().nth(3)?.join("palyra"))
+}
+
+fn enable(unit: &Path, start: bool) -> Installed {
+    let mut not_done = Vec::new();
+    let mut step = |arguments: &[&str], what: &str| match service::systemctl(arguments) {
+        Ok(_) => true,
+        Err(why) => {
+            not_done.push(format!("{what} (run: systemctl --user {}; {why})", arguments.join(" ")));
+            false
+        }
+    };
+    step(&["daemon-reload"], "systemd was not told about the unit");
+    let enabled = step(&["enable", service::UNIT], "it does not start by itself yet");
+    let started = start && step(&["restart", service::UNIT], "it was not started");
+    Installed { unit: unit.display().to_string(), enabled, started, not_done }
+}
+
+fn text(out: &Output, installed: &Installed) -> String {
+    let mut text = format!("{} is written.\n", printable(&installed.unit));
+    if installed.enabled {
+        text.push_str(
+            "It starts when you log in; for a start without a login: loginctl enable-linger\n",
+        );
+    }
+    if installed.started {
+        text.push_str("It is started; `palyra daemon status` shows how it is.\n");
+    }
+    for left in &installed.not_done {
+        text.push_str(&format!("{} {}\n", out.paint(Tone::Doubtful, "not done:"), printable(left)));
+    }
+    text
+}

@@ -1,0 +1,70 @@
+//! `palyra daemon logs`
+
+use std::io::Write;
+use std::path::Path;
+use std::time::Duration;
+
+use palyra_common::ErrorCode;
+
+use crate::context::Context;
+use crate::failure::{Failure, Outcome};
+use crate::log_file::{self, Follower};
+
+const LOOK_EVERY: Duration = Duration::from_millis(200);
+
+/// Show the log of the daemon
+///
+/// The lines are printed as they are, with --json too. A daemon that was run in the foreground has
+/// logged to its terminal instead.
+#[derive(Debug, clap::Args)]
+#[command(
+    verbatim_doc_comment,
+    after_help = "\
+Examples:
+  palyra daemon logs
+  palyra daemon logs -n 500
+  palyra daemon logs -f             go on until Ctrl-C"
+)]
+pub(crate) struct Arguments {
+    /// How many lines of the end
+    #[arg(short = 'n', long = "lines", value_name = "COUNT", default_value = "100")]
+    lines: usize,
+    /// Go on with what is added
+    #[arg(short, long)]
+    follow: bool,
+}
+
+pub(super) async fn run(context: &Context, arguments: &Arguments) -> Outcome {
+    let path = log_file::path(&context.own_data_dir("daemon logs")?);
+    let wrong = |error: std::io::Error| missing(&path, error);
+    let (lines, end) = log_file::last_lines(&path, 0, arguments.lines).map_err(wrong)?;
+    let text: String = lines.iter().map(|line| format!("{line}\n")).collect();
+    context.out().print(&text)?;
+    if !arguments.follow {
+        return Ok(());
+    }
+    let mut follower = Follower::from(&path, end).map_err(wrong)?;
+    loop {
+        let added = follower.added().map_err(wrong)?;
+        // Whoever reads has seen enough when the pipe is closed.
+        let mut stdout = std::io::stdout().lock();
+        if stdout.write_all(&added).and_then(|()| stdout.flush()).is_err() {
+            return Ok(());
+        }
+        drop(stdout);
+        if added.is_empty() {
+            tokio::time::sleep(LOOK_EVERY).await;
+        }
+    }
+}
+
+fn missing(path: &Path, error: std::io::Error) -> Failure {
+    if error.kind() == std::io::ErrorKind::NotFound {
+        let told = format!(
+            "there is no log at {}; no daemon was started in the background",
+            path.display()
+        );
+        return Failure::new(ErrorCode::CommonNotFound, told);
+    }
+    Failure::file(path, error)
+}

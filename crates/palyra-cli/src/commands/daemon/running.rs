@@ -1,0 +1,77 @@
+//! The daemon of this machine: whether it runs, and as which process.
+
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+use palyra_client::ClientError;
+use palyra_common::api::Status;
+use palyra_common::data_dir::{RUNTIME_FILE, Running};
+use rustix::process::{Pid, Signal, kill_process, test_kill_process};
+
+use crate::context::Context;
+use crate::failure::{Failure, Outcome};
+use crate::files;
+
+const RUNTIME_FILE_BYTES: u64 = 64 << 10;
+pub(super) const POLL: Duration = Duration::from_millis(50);
+
+/// What the daemon says about itself; none if no daemon runs.
+pub(super) async fn status(context: &Context) -> Result<Option<Status>, Failure> {
+    match context.client()?.status().await {
+        Ok(status) => Ok(Some(status)),
+        Err(ClientError::NotRunning { .. }) => Ok(None),
+        Err(error) => Err(error.into()),
+    }
+}
+
+/// The process of the daemon on `data_dir` that has answered with `status`.
+///
+/// The runtime file could be left from a daemon that was killed, and its number be another's by
+/// now. So the number must be the one that the daemon says on its socket.
+pub(super) fn process(data_dir: &Path, status: &Status) -> Result<Pid, Failure> {
+    let path = data_dir.join(RUNTIME_FILE);
+    let text = files::read_bounded(&path, RUNTIME_FILE_BYTES)?;
+    let wrong = |what: String| Failure::conflict(format!("{}: {what}", path.display()));
+    let file: Running = serde_json::from_str(&text).map_err(|error| wrong(error.to_string()))?;
+    if file.pid != status.pid {
+        return Err(wrong(format!(
+            "it names process {}, but process {} answers; nothing was stopped",
+            file.pid, status.pid
+        )));
+    }
+    let raw = i32::try_from(file.pid).ok().and_then(Pid::from_raw);
+    raw.ok_or_else(|| wrong(format!("{} is no process", file.pid)))
+}
+
+/// Asks the process to stop, and waits for its end.
+pub(super) async fn terminate(pid: Pid, limit: Duration) -> Outcome {
+    match kill_process(pid, Signal::TERM) {
+        Ok(()) => {}
+        Err(rustix::io::Errno::SRCH) => return Ok(()),
+        Err(error) => {
+            return Err(Failure::machine(format!("process {pid} could not be told: {error}")));
+        }
+    }
+    let deadline = Instant::now() + limit;
+    while is_alive(pid) {
+        if Instant::now() >= deadline {
+            return Err(Failure::conflict(format!(
+                "process {pid} was told to stop and still runs after {} s; `palyra daemon logs` \
+                 shows what it does",
+                limit.as_secs()
+            )));
+        }
+        tokio::time::sleep(POLL).await;
+    }
+    Ok(())
+}
+
+/// Whether the process runs. One that has ended but whose parent has not looked is no longer alive.
+fn is_alive(pid: Pid) -> bool {
+    if test_kill_process(pid).is_err() {
+        return false;
+    }
+    let stat = std::fs::read_to_string(format!("/proc/{}/stat", pid.as_raw_nonzero()));
+    let state = stat.ok().and_then(|stat| stat.rsplit(") ").next()?.chars().next());
+    !matches!(state, Some('Z' | 'X'))
+}

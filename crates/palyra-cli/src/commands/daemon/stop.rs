@@ -1,0 +1,46 @@
+//! `palyra daemon stop`
+
+use std::time::Duration;
+
+use serde_json::json;
+
+use super::running;
+use crate::context::Context;
+use crate::failure::{Failure, Outcome};
+use crate::service;
+
+/// Stop the daemon, and wait for its end
+///
+/// It finishes what it is doing. That none runs is no failure.
+#[derive(Debug, clap::Args)]
+#[command(
+    verbatim_doc_comment,
+    after_help = "Examples:\n  palyra daemon stop\n  palyra daemon stop --wait 120"
+)]
+pub(crate) struct Arguments {
+    /// How many seconds to wait
+    #[arg(long, value_name = "SECONDS", default_value = "60")]
+    pub(super) wait: u64,
+}
+
+pub(super) async fn run(context: &Context, arguments: &Arguments) -> Outcome {
+    let stopped = stop(context, arguments.wait).await?;
+    let told = match stopped {
+        Some(pid) => format!("palyrad (process {pid}) has stopped.\n"),
+        None => "No daemon runs.\n".into(),
+    };
+    context.out().show(&json!({ "stopped": stopped.is_some(), "pid": stopped }), |_, _| told)
+}
+
+/// Stops it, and says which process it was.
+pub(super) async fn stop(context: &Context, seconds: u64) -> Result<Option<u32>, Failure> {
+    let data_dir = context.own_data_dir("daemon stop")?;
+    let Some(status) = running::status(context).await? else { return Ok(None) };
+    let pid = running::process(&data_dir, &status)?;
+    if service::manages(status.pid) {
+        // systemd would take an end that it did not ask for as a reason to start it again.
+        service::systemctl(&["stop", service::UNIT]).map_err(Failure::machine)?;
+    }
+    running::terminate(pid, Duration::from_secs(seconds)).await?;
+    Ok(Some(status.pid))
+}

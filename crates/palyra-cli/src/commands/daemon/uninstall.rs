@@ -1,0 +1,67 @@
+//! `palyra daemon uninstall`
+
+use std::path::Path;
+
+use palyra_common::ErrorCode;
+use serde::Serialize;
+
+use crate::context::Context;
+use crate::failure::{Failure, Outcome};
+use crate::output::{Output, Tone, printable};
+use crate::{prompt, service};
+
+/// Stop the service of your systemd and remove its unit
+///
+/// The data stays where it is.
+#[derive(Debug, clap::Args)]
+#[command(
+    verbatim_doc_comment,
+    after_help = "Examples:\n  palyra daemon uninstall\n  palyra daemon uninstall --yes"
+)]
+pub(crate) struct Arguments {
+    /// Do not ask
+    #[arg(long)]
+    yes: bool,
+}
+
+#[derive(Debug, Serialize)]
+struct Uninstalled {
+    unit: String,
+    stopped: bool,
+    /// What is left to do, and why.
+    not_done: Vec<String>,
+}
+
+pub(super) fn run(context: &Context, arguments: &Arguments) -> Outcome {
+    context.own_data_dir("daemon uninstall")?;
+    let unit = service::unit_path()?;
+    if !unit.exists() {
+        let told = format!("there is no unit at {}", unit.display());
+        return Err(Failure::new(ErrorCode::CommonNotFound, told));
+    }
+    let question = format!("Stop the service and remove {}? The data stays.", unit.display());
+    prompt::confirm(context.out(), &question, arguments.yes)?;
+    let uninstalled = remove(&unit)?;
+    context.out().show(&uninstalled, text)
+}
+
+fn remove(unit: &Path) -> Result<Uninstalled, Failure> {
+    let mut not_done = Vec::new();
+    let stopped = service::systemctl(&["disable", "--now", service::UNIT]);
+    if let Err(why) = &stopped {
+        not_done.push(format!("it may still run (see: palyra daemon status; {why})"));
+    }
+    std::fs::remove_file(unit).map_err(|error| Failure::file(unit, error))?;
+    if let Err(why) = service::systemctl(&["daemon-reload"]) {
+        not_done.push(format!("systemd was not told that the unit is gone ({why})"));
+    }
+    Ok(Uninstalled { unit: unit.display().to_string(), stopped: stopped.is_ok(), not_done })
+}
+
+fn text(out: &Output, uninstalled: &Uninstalled) -> String {
+    let mut text = format!("{} is removed. The data stays.\n", printable(&uninstalled.unit));
+    for left in &uninstalled.not_done {
+        text.push_str(&format!("{} {}\n", out.paint(Tone::Doubtful, "not done:"), printable(left)));
+    }
+    text
+}

@@ -1,0 +1,102 @@
+//! `palyra doctor`
+
+mod local;
+pub(crate) mod report;
+
+use palyra_client::ClientError;
+use palyra_common::api::{Check, CheckState, Doctor, Status};
+use serde::Serialize;
+
+use crate::context::Context;
+use crate::failure::{Failure, Outcome};
+use crate::palyrad;
+
+/// Check this machine and the daemon
+///
+/// Without a daemon the checks are made that it would make before it starts. Exits with 7 when one
+/// fails; warnings are no failure.
+#[derive(Debug, clap::Args)]
+#[command(
+    verbatim_doc_comment,
+    after_help = "\
+Examples:
+  palyra doctor
+  palyra doctor --fix               put right what can be put right
+  palyra doctor --json"
+)]
+pub(crate) struct Arguments {
+    /// Put right what is marked as fixable
+    #[arg(long)]
+    fix: bool,
+}
+
+/// All checks, and what was put right before they were made.
+#[derive(Debug, Serialize)]
+pub(crate) struct Report {
+    pub(crate) checks: Vec<Check>,
+    pub(crate) fixed: Vec<String>,
+}
+
+pub(crate) async fn run(context: &Context, arguments: Arguments) -> Outcome {
+    let fixed = if arguments.fix { local::fix(context)? } else { Vec::new() };
+    let found = Report { checks: examine(context).await?, fixed };
+    context.out().show(&found, |out, found| {
+        let fixed: String = found.fixed.iter().map(|name| format!("Put right: {name}\n")).collect();
+        format!("{fixed}{}", report::text(out, &found.checks))
+    })?;
+    report::outcome(&found.checks)
+}
+
+/// Every check, those of this machine first.
+pub(crate) async fn examine(context: &Context) -> Result<Vec<Check>, Failure> {
+    let mut checks = if context.is_remote() { Vec::new() } else { local::checks(context)? };
+    let client = context.client()?;
+    match client.status().await {
+        Ok(status) => {
+            checks.push(running(&status));
+            checks.push(version(&status));
+            checks.extend(client.doctor().await?.checks);
+        }
+        Err(ClientError::NotRunning { .. }) => {
+            checks.push(not_running());
+            checks.extend(preflight(context));
+        }
+        Err(error) => return Err(error.into()),
+    }
+    Ok(checks)
+}
+
+fn check(name: &str, state: CheckState, seen: String, advice: Option<&str>) -> Check {
+    Check { name: name.into(), state, seen, advice: advice.map(Into::into), fixable: false }
+}
+
+fn running(status: &Status) -> Check {
+    check("daemon", CheckState::Ok, format!("runs as process {}", status.pid), None)
+}
+
+fn not_running() -> Check {
+    let advice = "Start it with `palyra daemon start`.";
+    check("daemon", CheckState::Failed, "does not run".into(), Some(advice))
+}
+
+fn version(status: &Status) -> Check {
+    let own = env!("CARGO_PKG_VERSION");
+    if status.version == own {
+        return check("version", CheckState::Ok, format!("{own}, as the daemon"), None);
+    }
+    let seen = format!("the command line is {own}, the daemon {}", status.version);
+    let advice = "Install both in one version and run `palyra daemon restart`.";
+    check("version", CheckState::Warning, seen, Some(advice))
+}
+
+/// What a start would check. That it cannot be asked is told as a check of its own.
+fn preflight(context: &Context) -> Vec<Check> {
+    match palyrad::ask::<Doctor>(context, &["preflight".as_ref(), "--json".as_ref()]) {
+        Ok(found) => found.checks,
+        Err(Failure::Told(told)) => {
+            let advice = Some(told.recovery_hint());
+            vec![check("preflight", CheckState::Failed, told.to_string(), advice)]
+        }
+        Err(Failure::Faults | Failure::ToldAlready(_) | Failure::Interrupted) => Vec::new(),
+    }
+}

@@ -1,0 +1,111 @@
+//! The checks that need no daemon, and what can be put right.
+
+use std::fs::Permissions;
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+
+use palyra_common::api::{Check, CheckState};
+
+use crate::context::Context;
+use crate::failure::{Failure, Outcome};
+use crate::{palyrad, service};
+
+/// What others must not be able to read, with the permissions that it should have.
+struct Private {
+    check: &'static str,
+    path: PathBuf,
+    mode: u32,
+}
+
+fn private(data_dir: &Path) -> [Private; 3] {
+    [
+        Private { check: "data_dir", path: data_dir.to_owned(), mode: 0o700 },
+        Private { check: "config_file", path: data_dir.join("palyra.toml"), mode: 0o600 },
+        Private { check: "log_folder", path: data_dir.join("log"), mode: 0o700 },
+    ]
+}
+
+pub(super) fn checks(context: &Context) -> Result<Vec<Check>, Failure> {
+    let data_dir = context.data_dir()?;
+    let mut checks: Vec<_> = private(&data_dir).iter().map(privacy).collect();
+    checks.push(program());
+    checks.push(unit()?);
+    Ok(checks)
+}
+
+/// Takes permissions away from others; returns what was put right.
+pub(super) fn fix(context: &Context) -> Result<Vec<String>, Failure> {
+    if context.is_remote() {
+        return Err(Failure::asked("--fix works on the machine of the daemon only"));
+    }
+    let mut fixed = Vec::new();
+    for private in private(&context.data_dir()?) {
+        if privacy(&private).fixable {
+            restrict(&private)?;
+            fixed.push(private.check.to_owned());
+        }
+    }
+    Ok(fixed)
+}
+
+fn restrict(private: &Private) -> Outcome {
+    let permissions = Permissions::from_mode(private.mode);
+    std::fs::set_permissions(&private.path, permissions)
+        .map_err(|error| Failure::file(&private.path, error))
+}
+
+fn privacy(private: &Private) -> Check {
+    let shown = private.path.display();
+    let (state, seen, advice) = match std::fs::metadata(&private.path) {
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
+            (CheckState::Skipped, format!("{shown} is not there yet"), None)
+        }
+        Err(error) => (
+            CheckState::Failed,
+            format!("{shown}: {error}"),
+            Some("Give it back to the user that runs the daemon.".to_owned()),
+        ),
+        Ok(found) => {
+            let mode = found.permissions().mode() & 0o777;
+            let seen = format!("{shown} has permissions {mode:o}");
+            if mode & 0o077 == 0 {
+                (CheckState::Ok, seen, None)
+            } else {
+                let advice = format!("Others can look into it: chmod {:o} {shown}", private.mode);
+                (CheckState::Warning, seen, Some(advice))
+            }
+        }
+    };
+    let fixable = state == CheckState::Warning;
+    Check { name: private.check.into(), state, seen, advice, fixable }
+}
+
+fn program() -> Check {
+    let (state, seen, advice) = match palyrad::find() {
+        Ok(path) => (CheckState::Ok, path.display().to_string(), None),
+        Err(Failure::Told(told)) => {
+            let hint = told.recovery_hint().to_owned();
+            (CheckState::Warning, told.message().to_owned(), Some(hint))
+        }
+        Err(Failure::Faults | Failure::ToldAlready(_) | Failure::Interrupted) => {
+            (CheckState::Skipped, "was not looked for".into(), None)
+        }
+    };
+    Check { name: "palyrad".into(), state, seen, advice, fixable: false }
+}
+
+fn unit() -> Result<Check, Failure> {
+    let path = service::unit_path()?;
+    let (state, seen, advice) = match service::program_of(&path) {
+        None => (CheckState::Skipped, "is not installed as a service".into(), None),
+        Some(program) if palyrad::is_program(&program) => {
+            (CheckState::Ok, format!("{} starts {}", path.display(), program.display()), None)
+        }
+        Some(program) => (
+            CheckState::Failed,
+            format!("{} starts {}, which is not there", path.display(), program.display()),
+            Some("Run `palyra daemon install` again.".into()),
+        ),
+    };
+    Ok(Check { name: "service".into(), state, seen, advice, fixable: false })
+}

@@ -1,0 +1,46 @@
+//! `palyra secrets rotate-master`
+
+use palyra_common::api::{MasterRotated, RotateMaster};
+
+use crate::context::Context;
+use crate::failure::Outcome;
+use crate::output::{Output, printable};
+use crate::prompt;
+
+const PASSPHRASE_BYTES: usize = 4 << 10;
+
+/// Lock all secrets with a new master key
+///
+/// The values stay as they are. A backup that was made before needs the old key for its secrets:
+/// keep it as long as the backup.
+#[derive(Debug, clap::Args)]
+#[command(
+    verbatim_doc_comment,
+    after_help = "\
+Examples:
+  palyra secrets rotate-master
+  palyra secrets rotate-master --ask-passphrase      where the key comes from a passphrase"
+)]
+pub(crate) struct Arguments {
+    /// Ask for the new passphrase, at a hidden prompt or on standard input
+    #[arg(long)]
+    ask_passphrase: bool,
+    /// Do not ask whether it is meant
+    #[arg(long)]
+    yes: bool,
+}
+
+pub(super) async fn run(context: &Context, arguments: Arguments) -> Outcome {
+    let out = context.out();
+    let client = context.client()?;
+    prompt::confirm(out, "Lock all secrets with a new master key?", arguments.yes)?;
+    let ask = || prompt::new_secret(out, "New passphrase: ", PASSPHRASE_BYTES);
+    let passphrase = arguments.ask_passphrase.then(ask).transpose()?;
+    let rotated = client.rotate_master(&RotateMaster { passphrase }).await?;
+    out.show(&rotated, text)
+}
+
+fn text(_: &Output, rotated: &MasterRotated) -> String {
+    let key = printable(&rotated.key_id);
+    format!("{} versions of secrets are locked with the new key {key}.\n", rotated.rewrapped)
+}

@@ -1,0 +1,56 @@
+//! `palyra status`
+
+use palyra_common::api::Status;
+
+use crate::context::Context;
+use crate::failure::{Failure, Outcome};
+use crate::output::{Output, Tone, printable};
+use crate::table::{Cell, Table};
+
+/// Show how the daemon is
+///
+/// Exits with 7 when a part of it is not ready.
+#[derive(Debug, clap::Args)]
+#[command(verbatim_doc_comment, after_help = "Examples:\n  palyra status\n  palyra status --json")]
+pub(crate) struct Arguments {}
+
+pub(crate) async fn run(context: &Context) -> Outcome {
+    let status = context.client()?.status().await?;
+    context.out().show(&status, text)?;
+    if status.ready { Ok(()) } else { Err(Failure::Faults) }
+}
+
+pub(crate) fn text(out: &Output, status: &Status) -> String {
+    let version = printable(&status.version);
+    let head = if status.ready {
+        out.paint(Tone::Good, &format!("palyrad {version} is ready"))
+    } else {
+        let waiting = printable(&status.waiting_for.join(", ")).into_owned();
+        out.paint(Tone::Bad, &format!("palyrad {version} is not ready, it waits for: {waiting}"))
+    };
+    let mut table = Table::of_fields();
+    table.field("process", format!("{}, since {}", status.pid, status.started_at));
+    table.field("profile", status.profile.as_str());
+    table.field("data", status.data_dir.as_str());
+    table.field("storage", format!("{}, schema {}", status.engine, status.schema));
+    table.field("http", status.http.as_str());
+    table.field("grpc", status.grpc.as_str());
+    table.field("owner", owner(status));
+    table.field("vault", vault(status));
+    format!("{head}\n{}", table.render(out))
+}
+
+fn owner(status: &Status) -> Cell {
+    if status.has_owner {
+        "has logged in".into()
+    } else {
+        Cell::toned(Tone::Doubtful, "nobody has logged in yet; run `palyra dashboard`")
+    }
+}
+
+fn vault(status: &Status) -> Cell {
+    match &status.vault.problem {
+        None => format!("usable, its key comes from: {}", status.vault.key_source).into(),
+        Some(problem) => Cell::toned(Tone::Bad, problem.to_string()),
+    }
+}

@@ -1,0 +1,83 @@
+//! What every command has: the global options and the output.
+
+use std::path::PathBuf;
+
+use palyra_client::{ApiToken, Client, Target};
+use palyra_common::data_dir::{self, Surroundings};
+
+use crate::cli::Globals;
+use crate::failure::Failure;
+use crate::files;
+use crate::output::Output;
+
+/// The variable that holds an API token.
+pub(crate) const TOKEN_VARIABLE: &str = "PALYRA_TOKEN";
+/// No token is longer than this.
+const TOKEN_BYTES: u64 = 4 << 10;
+
+#[derive(Debug)]
+pub(crate) struct Context {
+    globals: Globals,
+    out: Output,
+}
+
+impl Context {
+    pub(crate) fn new(globals: Globals) -> Self {
+        let out = Output::new(globals.json);
+        Self { globals, out }
+    }
+
+    pub(crate) fn out(&self) -> &Output {
+        &self.out
+    }
+
+    pub(crate) fn is_remote(&self) -> bool {
+        self.globals.host.is_some()
+    }
+
+    /// A client of the daemon that the global options name.
+    pub(crate) fn client(&self) -> Result<Client, Failure> {
+        let target = match &self.globals.host {
+            Some(host) => Target::Remote { host: host.clone(), token: self.token()? },
+            None => Target::Local { data_dir: self.data_dir()? },
+        };
+        Ok(Client::new(target)?)
+    }
+
+    /// The data directory on this machine, as an absolute path.
+    pub(crate) fn data_dir(&self) -> Result<PathBuf, Failure> {
+        let around = Surroundings {
+            xdg_data_home: std::env::var_os("XDG_DATA_HOME"),
+            home: std::env::var_os("HOME"),
+        };
+        let found = data_dir::locate(self.globals.data_dir.clone(), around).ok_or_else(|| {
+            Failure::asked(
+                "there is no data directory, because HOME is not set; give one with --data-dir",
+            )
+        })?;
+        std::path::absolute(&found).map_err(|error| Failure::file(&found, error))
+    }
+
+    /// As [`Self::data_dir`], for what can be done only where the daemon is.
+    pub(crate) fn own_data_dir(&self, what: &str) -> Result<PathBuf, Failure> {
+        if self.is_remote() {
+            return Err(Failure::asked(format!(
+                "{what} works on the machine of the daemon only; leave --host away and run it there"
+            )));
+        }
+        self.data_dir()
+    }
+
+    /// Never from an argument: every process of the machine can read those.
+    fn token(&self) -> Result<Option<ApiToken>, Failure> {
+        if let Some(path) = &self.globals.token_file {
+            let text = files::read_bounded(path, TOKEN_BYTES)?;
+            return Ok(Some(text.parse()?));
+        }
+        match std::env::var(TOKEN_VARIABLE) {
+            Ok(text) if !text.is_empty() => Ok(Some(text.parse()?)),
+            Ok(_) | Err(std::env::VarError::NotPresent) => Ok(None),
+            Err(std::env::VarError::NotUnicode(_)) => Err(palyra_client::TargetError::Token.into()),
+        }
+    }
+}

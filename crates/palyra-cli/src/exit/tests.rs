@@ -1,0 +1,48 @@
+use palyra_common::ErrorCode;
+
+use super::*;
+
+#[test]
+fn every_known_error_has_its_class() {
+    let table: String = ErrorCode::ALL
+        .iter()
+        .map(|code| {
+            let exit = Exit::of(&StableErrorEnvelope::new(*code, ""));
+            format!("{} {code}\n", exit as u8)
+        })
+        .collect();
+    let of_class = |class: Exit| {
+        let start = format!("{} ", class as u8);
+        table.lines().filter_map(|line| line.strip_prefix(&start)).collect::<Vec<_>>().join(" ")
+    };
+    assert_eq!(of_class(Exit::NoDaemon), "client/daemon_not_running client/unreachable");
+    assert!(of_class(Exit::NotAllowed).split(' ').all(|code| code.starts_with("auth/")));
+    assert_eq!(of_class(Exit::NotFound), "common/not_found blob/not_found");
+    assert_eq!(
+        of_class(Exit::Conflict),
+        "common/conflict storage/locked storage/constraint daemon/address_in_use \
+         backup/target_in_use"
+    );
+    assert_eq!(of_class(Exit::Faults), "journal/broken_chain backup/invalid");
+}
+
+#[test]
+fn the_help_names_every_code() {
+    let all = [
+        Exit::Ok,
+        Exit::Failed,
+        Exit::Usage,
+        Exit::NoDaemon,
+        Exit::NotAllowed,
+        Exit::NotFound,
+        Exit::Conflict,
+        Exit::Faults,
+        Exit::Interrupted,
+    ];
+    let named: Vec<_> = TABLE
+        .lines()
+        .skip(1)
+        .map(|line| line.split_whitespace().next().unwrap().parse::<u8>().unwrap())
+        .collect();
+    assert_eq!(named, all.map(|exit| exit as u8));
+}

@@ -1,0 +1,112 @@
+//! Why a command failed, told to a person or a program.
+
+use std::fmt::Display;
+use std::path::Path;
+use std::process::ExitCode;
+
+use palyra_client::{ClientError, TargetError};
+use palyra_common::{ErrorCode, StableErrorEnvelope};
+use serde_json::json;
+
+use crate::exit::Exit;
+use crate::output::{Output, printable};
+
+/// Why a command failed.
+#[derive(Debug)]
+pub(crate) enum Failure {
+    /// An error to be told.
+    Told(Box<StableErrorEnvelope>),
+    /// A check found faults, which its report has told already.
+    Faults,
+    /// Another program has told what is wrong.
+    ToldAlready(Exit),
+    /// A person changed their mind.
+    Interrupted,
+}
+
+/// What a command comes to.
+pub(crate) type Outcome = Result<(), Failure>;
+
+impl Failure {
+    pub(crate) fn new(code: ErrorCode, message: impl Into<String>) -> Self {
+        StableErrorEnvelope::new(code, message).into()
+    }
+
+    /// An argument or a value is wrong.
+    pub(crate) fn asked(message: impl Into<String>) -> Self {
+        Self::new(ErrorCode::CommonInvalidInput, message)
+    }
+
+    /// It contradicts what is there.
+    pub(crate) fn conflict(message: impl Into<String>) -> Self {
+        Self::new(ErrorCode::CommonConflict, message)
+    }
+
+    /// A file of this machine.
+    pub(crate) fn file(path: &Path, error: impl Display) -> Self {
+        Self::new(ErrorCode::ClientLocalFile, format!("{}: {error}", path.display()))
+    }
+
+    /// Something else of this machine.
+    pub(crate) fn machine(message: impl Into<String>) -> Self {
+        Self::new(ErrorCode::ClientLocalFile, message)
+    }
+
+    /// Tells it, and gives the exit code.
+    pub(crate) fn report(&self, out: &Output) -> ExitCode {
+        let (told, exit) = match self {
+            Self::Told(envelope) => (Some(told(envelope, out.is_json())), Exit::of(envelope)),
+            Self::Faults => (None, Exit::Faults),
+            Self::ToldAlready(exit) => (None, *exit),
+            Self::Interrupted => (Some("palyra: interrupted\n".into()), Exit::Interrupted),
+        };
+        out.tell(&told.unwrap_or_default());
+        exit.into()
+    }
+}
+
+/// What failed, under which code, and what to do.
+fn told(envelope: &StableErrorEnvelope, as_json: bool) -> String {
+    if as_json {
+        return format!("{:#}\n", json!({ "error": envelope }));
+    }
+    let (code, message) = (printable(envelope.code()), printable(envelope.message()));
+    let hint = printable(envelope.recovery_hint());
+    format!("palyra: {message}\n  code: {code}\n  what to do: {hint}\n")
+}
+
+/// What clap says: help and version on standard output, mistakes on standard error.
+pub(crate) fn usage(error: &clap::Error) -> ExitCode {
+    let as_json = std::env::args_os().any(|argument| argument == "--json");
+    let out = Output::new(as_json);
+    if !error.use_stderr() {
+        let printed = out.print(&error.render().to_string());
+        return printed.map_or_else(|failure| failure.report(&out), |()| Exit::Ok.into());
+    }
+    let text = error.render().to_string();
+    if as_json {
+        let message = text.lines().next().unwrap_or_default();
+        let message = message.strip_prefix("error: ").unwrap_or(message);
+        return Failure::asked(message).report(&out);
+    }
+    out.tell(&text);
+    Exit::Usage.into()
+}
+
+impl From<StableErrorEnvelope> for Failure {
+    fn from(envelope: StableErrorEnvelope) -> Self {
+        Self::Told(Box::new(envelope))
+    }
+}
+
+impl From<ClientError> for Failure {
+    fn from(error: ClientError) -> Self {
+        error.envelope().into()
+    }
+}
+
+impl From<TargetError> for Failure {
+    fn from(error: TargetError) -> Self {
+        Self::new(error.code(), error.to_string())
+    }
+}

@@ -1,0 +1,43 @@
+//! `palyra`: the command line. Each command is one file in `commands`; what they share (output,
+//! errors, prompts, the way to the daemon) is beside it.
+
+mod cli;
+mod commands;
+mod context;
+mod exit;
+mod failure;
+mod files;
+mod log_file;
+mod output;
+mod palyrad;
+mod prompt;
+mod redact;
+mod service;
+mod table;
+mod when;
+
+use std::process::ExitCode;
+
+use clap::Parser;
+
+use cli::Cli;
+use context::Context;
+use failure::Failure;
+
+fn main() -> ExitCode {
+    let cli = match Cli::try_parse() {
+        Ok(cli) => cli,
+        Err(error) => return failure::usage(&error),
+    };
+    let context = Context::new(cli.globals);
+    // One thread: a command waits for one thing at a time, and starting is quick.
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
+    let done = match runtime {
+        Ok(runtime) => runtime.block_on(commands::run(&context, cli.command)),
+        Err(error) => Err(Failure::machine(format!("no runtime could be started: {error}"))),
+    };
+    match done {
+        Ok(()) => exit::Exit::Ok.into(),
+        Err(failure) => failure.report(context.out()),
+    }
+}

@@ -1,0 +1,138 @@
+//! What is printed, and how.
+
+use std::borrow::Cow;
+use std::io::{ErrorKind, IsTerminal, Write};
+use std::path::Path;
+
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use serde::Serialize;
+
+use crate::failure::{Failure, Outcome};
+
+#[cfg(test)]
+mod tests;
+
+/// For `palyra help output`.
+pub(crate) const HELP: &str = "\
+Output
+
+Without --json a command prints text for people: it may change between versions. Colours and
+progress are shown only on a terminal, and no colours when NO_COLOR is set.
+
+With --json a command prints one JSON document to standard output, with the shape that the HTTP API
+gives to the same thing (schemas/openapi/palyra.json). New fields may be added; none is renamed or
+removed. Times are milliseconds since 1970-01-01T00:00:00Z.
+
+An error goes to standard error, so standard output never holds one:
+
+  {
+    \"error\": {
+      \"code\": \"common/not_found\",
+      \"message\": \"…\",
+      \"recovery_hint\": \"…\",
+      \"retryable\": false
+    }
+  }
+
+docs/errors.md lists the codes. A check that finds faults (doctor, audit verify, backup verify,
+deployment preflight) prints its report to standard output as usual and exits with 7.
+";
+
+/// A colour with a meaning.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Tone {
+    Good,
+    Doubtful,
+    Bad,
+    Quiet,
+}
+
+/// Standard output and standard error, and what may be written to them.
+#[derive(Debug, Clone)]
+pub(crate) struct Output {
+    json: bool,
+    colour: bool,
+}
+
+impl Output {
+    pub(crate) fn new(json: bool) -> Self {
+        let forbidden = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty())
+            || std::env::var_os("TERM").is_some_and(|terminal| terminal == "dumb");
+        Self { json, colour: !json && !forbidden && std::io::stdout().is_terminal() }
+    }
+
+    pub(crate) fn is_json(&self) -> bool {
+        self.json
+    }
+
+    /// Prints `value` as JSON, or for people what `text` makes of it.
+    pub(crate) fn show<T: Serialize>(
+        &self,
+        value: &T,
+        text: impl FnOnce(&Self, &T) -> String,
+    ) -> Outcome {
+        if !self.json {
+            return self.print(&text(self, value));
+        }
+        let document = serde_json::to_string_pretty(value)
+            .map_err(|error| Failure::machine(format!("the answer has no JSON form: {error}")))?;
+        self.print(&format!("{document}\n"))
+    }
+
+    /// Prints `text` as it is. Whoever has closed the pipe has seen enough: that is no failure.
+    pub(crate) fn print(&self, text: &str) -> Outcome {
+        let mut stdout = std::io::stdout().lock();
+        match stdout.write_all(text.as_bytes()).and_then(|()| stdout.flush()) {
+            Err(error) if error.kind() != ErrorKind::BrokenPipe => {
+                Err(Failure::file(Path::new("standard output"), error))
+            }
+            Ok(()) | Err(_) => Ok(()),
+        }
+    }
+
+    /// Says something beside the output, to people only.
+    pub(crate) fn note(&self, text: &str) {
+        if !self.json {
+            self.tell(&format!("{text}\n"));
+        }
+    }
+
+    /// Writes to standard error. Nobody is left to tell if that is closed.
+    pub(crate) fn tell(&self, text: &str) {
+        let _ = std::io::stderr().lock().write_all(text.as_bytes());
+    }
+
+    pub(crate) fn paint(&self, tone: Tone, text: &str) -> String {
+        let code = match tone {
+            Tone::Good => "32",
+            Tone::Doubtful => "33",
+            Tone::Bad => "31",
+            Tone::Quiet => "2",
+        };
+        if self.colour { format!("\x1b[{code}m{text}\x1b[0m") } else { text.to_owned() }
+    }
+
+    /// Shows on a terminal that work goes on; elsewhere nothing.
+    pub(crate) fn progress(&self, template: &'static str) -> ProgressBar {
+        let target =
+            if self.json { ProgressDrawTarget::hidden() } else { ProgressDrawTarget::stderr() };
+        let style = ProgressStyle::with_template(template);
+        let bar = ProgressBar::no_length();
+        bar.set_draw_target(target);
+        bar.set_style(style.unwrap_or_else(|_| ProgressStyle::default_spinner()));
+        bar.enable_steady_tick(std::time::Duration::from_millis(120));
+        bar
+    }
+}
+
+/// `text` without what would command a terminal or reorder what is read: names and messages come
+/// from elsewhere.
+pub(crate) fn printable(text: &str) -> Cow<'_, str> {
+    let commands =
+        |c: char| c.is_control() || matches!(c, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
+    if !text.contains(commands) {
+        return Cow::Borrowed(text);
+    }
+    let shown = |c: char| if commands(c) { c.escape_default().collect() } else { c.to_string() };
+    Cow::Owned(text.chars().map(shown).collect())
+}

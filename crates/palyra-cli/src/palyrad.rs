@@ -1,0 +1,113 @@
+//! The daemon's program, which does what must be done where the data is.
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output as Ran, Stdio};
+
+use palyra_common::{ErrorCode, StableErrorEnvelope};
+use serde::de::DeserializeOwned;
+use serde_json::json;
+
+use crate::context::{Context, TOKEN_VARIABLE};
+use crate::failure::Failure;
+
+#[cfg(test)]
+mod tests;
+
+const NAME: &str = "palyrad";
+/// The variable that names the program.
+pub(crate) const VARIABLE: &str = "PALYRA_PALYRAD";
+
+/// Where it is: named, beside this program, or in the path.
+pub(crate) fn find() -> Result<PathBuf, Failure> {
+    let missing = |what: String| Failure::new(ErrorCode::ClientPalyradMissing, what);
+    if let Some(named) = std::env::var_os(VARIABLE).filter(|named| !named.is_empty()) {
+        let named = PathBuf::from(named);
+        let told = format!("{VARIABLE} names {}, which is not a program", named.display());
+        return if is_program(&named) { Ok(named) } else { Err(missing(told)) };
+    }
+    let own = std::env::current_exe().and_then(std::fs::canonicalize).ok();
+    let beside = own.as_deref().and_then(Path::parent).map(|folder| folder.join(NAME));
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    let in_path = std::env::split_paths(&path).map(|folder| folder.join(NAME));
+    let found = beside.into_iter().chain(in_path).find(|candidate| is_program(candidate));
+    found.ok_or_else(|| missing("palyrad is neither beside palyra nor in the PATH".into()))
+}
+
+/// Whether `path` is a file that may be run.
+pub(crate) fn is_program(path: &Path) -> bool {
+    path.is_file() && rustix::fs::access(path, rustix::fs::Access::EXEC_OK).is_ok()
+}
+
+/// A call of palyrad on this data directory.
+pub(crate) fn command(context: &Context) -> Result<Command, Failure> {
+    let data_dir = context.own_data_dir("this")?;
+    let mut command = Command::new(find()?);
+    command.arg("--data-dir").arg(data_dir);
+    forget_ours(&mut command);
+    Ok(command)
+}
+
+/// Takes away what is ours: a token is not its business, and it refuses options that it does not
+/// know.
+pub(crate) fn forget_ours(command: &mut Command) {
+    command.env_remove(TOKEN_VARIABLE).env_remove(VARIABLE);
+}
+
+/// Runs palyrad with `arguments` and reads the JSON that it prints. A check that finds faults
+/// prints its report and fails, so a report counts whatever the status is.
+pub(crate) fn ask<T: DeserializeOwned>(
+    context: &Context,
+    arguments: &[&std::ffi::OsStr],
+) -> Result<T, Failure> {
+    let ran = run(context, arguments)?;
+    match serde_json::from_slice(&ran.stdout) {
+        Ok(answer) => Ok(answer),
+        Err(_) if !ran.status.success() => Err(failed(&ran)),
+        Err(error) => Err(Failure::new(
+            ErrorCode::ClientUnexpectedAnswer,
+            format!("palyrad answered with something else than was asked: {error}"),
+        )),
+    }
+}
+
+/// Runs palyrad with `arguments`; a bad status is an error.
+pub(crate) fn done(context: &Context, arguments: &[&std::ffi::OsStr]) -> Result<Ran, Failure> {
+    let ran = run(context, arguments)?;
+    if ran.status.success() { Ok(ran) } else { Err(failed(&ran)) }
+}
+
+fn run(context: &Context, arguments: &[&std::ffi::OsStr]) -> Result<Ran, Failure> {
+    let mut command = command(context)?;
+    let ran = command.args(arguments).stdin(Stdio::null()).output();
+    let program = command.get_program();
+    ran.map_err(|error| Failure::file(Path::new(program), error))
+}
+
+fn failed(ran: &Ran) -> Failure {
+    let said = String::from_utf8_lossy(&ran.stderr);
+    told(&said).map_or_else(
+        || {
+            let last = said.lines().rev().find(|line| !line.trim().is_empty());
+            let what = format!("palyrad ended with {}: {}", ran.status, last.unwrap_or("no word"));
+            Failure::new(ErrorCode::ClientPalyradFailed, what)
+        },
+        Failure::from,
+    )
+}
+
+/// The last error in what palyrad said, in the form in which it tells one.
+pub(crate) fn told(said: &str) -> Option<StableErrorEnvelope> {
+    let start = said.rfind("palyrad: ")?;
+    let told = said.get(start..)?;
+    let (message, rest) = told.strip_prefix("palyrad: ")?.split_once("\n  code: ")?;
+    let (code, rest) = rest.split_once("\n  what to do: ")?;
+    let hint = rest.lines().next()?;
+    let known = code.parse::<ErrorCode>().ok();
+    let envelope = json!({
+        "code": code,
+        "message": message,
+        "recovery_hint": hint,
+        "retryable": known.is_some_and(ErrorCode::retryable),
+    });
+    serde_json::from_value(envelope).ok()
+}

@@ -1,0 +1,140 @@
+//! Questions to a person.
+
+use std::io::{BufRead, IsTerminal, Read};
+use std::os::fd::AsFd;
+
+use rustix::termios::{
+    LocalModes, OptionalActions, SpecialCodeIndex, Termios, tcgetattr, tcsetattr,
+};
+
+use crate::failure::{Failure, Outcome};
+use crate::output::Output;
+
+#[cfg(test)]
+mod tests;
+
+/// What Ctrl-C and Ctrl-D send to a terminal that does not act on them.
+const CTRL_C: u8 = 0x03;
+const CTRL_D: u8 = 0x04;
+const CTRL_U: u8 = 0x15;
+
+/// A secret: from a hidden prompt where standard input is a terminal, otherwise all of standard
+/// input without one newline at its end.
+pub(crate) fn secret(out: &Output, prompt: &str, limit: usize) -> Result<String, Failure> {
+    let stdin = std::io::stdin();
+    let text = if stdin.is_terminal() {
+        hidden(out, prompt)?
+    } else {
+        let mut bytes = Vec::new();
+        // Two bytes more than allowed: one that is too much, and the newline.
+        let most = u64::try_from(limit).unwrap_or(u64::MAX).saturating_add(2);
+        let read = stdin.lock().take(most).read_to_end(&mut bytes);
+        read.map_err(|error| Failure::machine(format!("standard input: {error}")))?;
+        trimmed(bytes)?
+    };
+    if text.is_empty() {
+        return Err(Failure::asked("the value is empty; type it at the prompt, or pipe it in"));
+    }
+    if text.len() > limit {
+        return Err(Failure::asked(format!("the value is larger than {limit} bytes")));
+    }
+    Ok(text)
+}
+
+/// A secret that is chosen now: on a terminal it is typed twice.
+pub(crate) fn new_secret(out: &Output, prompt: &str, limit: usize) -> Result<String, Failure> {
+    let first = secret(out, prompt, limit)?;
+    if std::io::stdin().is_terminal() && hidden(out, "Again: ")? != first {
+        return Err(Failure::asked("the two are not the same; nothing was changed"));
+    }
+    Ok(first)
+}
+
+fn trimmed(mut bytes: Vec<u8>) -> Result<String, Failure> {
+    if bytes.last() == Some(&b'\n') {
+        bytes.pop();
+    }
+    // Not the bytes themselves: they are the secret.
+    String::from_utf8(bytes).map_err(|_| Failure::asked("the value is not UTF-8 text"))
+}
+
+fn hidden(out: &Output, prompt: &str) -> Result<String, Failure> {
+    let stdin = std::io::stdin();
+    let silence = Silence::begin(stdin.as_fd().try_clone_to_owned())?;
+    out.tell(prompt);
+    let line = read_line(stdin.lock().bytes());
+    drop(silence);
+    out.tell("\n");
+    line
+}
+
+/// A line as it is typed, with the keys that correct it.
+fn read_line(bytes: impl Iterator<Item = std::io::Result<u8>>) -> Result<String, Failure> {
+    let mut typed = Vec::new();
+    for byte in bytes {
+        let byte = byte.map_err(|error| Failure::machine(format!("the terminal: {error}")))?;
+        match byte {
+            b'\r' | b'\n' => return trimmed(typed),
+            CTRL_C => return Err(Failure::Interrupted),
+            CTRL_D if typed.is_empty() => return Err(Failure::Interrupted),
+            CTRL_D => return trimmed(typed),
+            CTRL_U => typed.clear(),
+            0x08 | 0x7f => {
+                // A character of UTF-8 goes as a whole.
+                while typed.pop().is_some_and(|last| last & 0b1100_0000 == 0b1000_0000) {}
+            }
+            _ => typed.push(byte),
+        }
+    }
+    trimmed(typed)
+}
+
+/// A terminal that shows nothing and hands over every key, also Ctrl-C, so that it is always put
+/// back as it was.
+struct Silence {
+    terminal: std::os::fd::OwnedFd,
+    before: Termios,
+}
+
+impl Silence {
+    fn begin(terminal: std::io::Result<std::os::fd::OwnedFd>) -> Result<Self, Failure> {
+        let wrong = |error: String| Failure::machine(format!("the terminal: {error}"));
+        let terminal = terminal.map_err(|error| wrong(error.to_string()))?;
+        let before = tcgetattr(&terminal).map_err(|error| wrong(error.to_string()))?;
+        let mut silent = before.clone();
+        silent.local_modes.remove(LocalModes::ECHO | LocalModes::ICANON | LocalModes::ISIG);
+        silent.special_codes[SpecialCodeIndex::VMIN] = 1;
+        silent.special_codes[SpecialCodeIndex::VTIME] = 0;
+        tcsetattr(&terminal, OptionalActions::Now, &silent)
+            .map_err(|error| wrong(error.to_string()))?;
+        Ok(Self { terminal, before })
+    }
+}
+
+impl Drop for Silence {
+    fn drop(&mut self) {
+        // There is no other terminal to put back.
+        let _ = tcsetattr(&self.terminal, OptionalActions::Now, &self.before);
+    }
+}
+
+/// Whether a person agrees. Without a terminal nobody can be asked, and `--yes` must say so.
+pub(crate) fn confirm(out: &Output, question: &str, yes: bool) -> Outcome {
+    if yes {
+        return Ok(());
+    }
+    let stdin = std::io::stdin();
+    if !stdin.is_terminal() {
+        return Err(Failure::asked(format!(
+            "{question} Nobody can be asked here; add --yes if that is what you want"
+        )));
+    }
+    out.tell(&format!("{question} [y/N] "));
+    let mut answer = String::new();
+    let read = stdin.lock().take(64).read_line(&mut answer);
+    read.map_err(|error| Failure::machine(format!("standard input: {error}")))?;
+    match answer.trim().to_lowercase().as_str() {
+        "y" | "yes" => Ok(()),
+        _ => Err(Failure::Interrupted),
+    }
+}

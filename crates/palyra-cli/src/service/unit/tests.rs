@@ -1,0 +1,42 @@
+use super::*;
+
+fn unit(program: &str, data_dir: &str) -> String {
+    let log = Path::new(data_dir).join("log/palyrad.log");
+    text(Path::new(program), Path::new(data_dir), &log, &["/home/a/.config/palyra".into()])
+}
+
+#[test]
+fn paths_stay_whole_whatever_is_in_them() {
+    let unit = unit("/opt/my $tools/100%/palyrad", "/srv/a b");
+    assert!(
+        unit.contains("ExecStart=\"/opt/my $$tools/100%%/palyrad\" --data-dir \"/srv/a b\"\n"),
+        "{unit}"
+    );
+    assert!(unit.contains("StandardOutput=append:/srv/a b/log/palyrad.log\n"), "{unit}");
+    assert_eq!(program(&unit), Some("/opt/my $tools/100%/palyrad".into()));
+}
+
+#[test]
+fn a_unit_of_somebody_else_names_its_program_too() {
+    assert_eq!(
+        program("[Service]\nExecStart=/usr/bin/palyrad -x\n"),
+        Some("/usr/bin/palyrad".into())
+    );
+    assert_eq!(program("[Service]\n"), None);
+}
+
+/// Where systemd is installed it says itself whether it understands the unit.
+#[test]
+fn systemd_understands_the_unit() {
+    let folder = palyra_testkit::fs::ScratchDir::new().unwrap();
+    let path = folder.path().join("palyra.service");
+    std::fs::write(&path, unit("/bin/true", folder.path().to_str().unwrap())).unwrap();
+    let verify = std::process::Command::new("systemd-analyze")
+        .args(["verify", "--man=no"])
+        .arg(&path)
+        .output();
+    let Ok(verified) = verify else { return };
+    let said = String::from_utf8_lossy(&verified.stderr);
+    let about_ours: Vec<_> = said.lines().filter(|line| line.contains("palyra.service")).collect();
+    assert!(about_ours.is_empty(), "{said}");
+}
