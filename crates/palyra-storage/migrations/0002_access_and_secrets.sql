@@ -63,10 +63,14 @@ CREATE TABLE vault_keys (
     probe {bytes} NOT NULL,
     -- How a passphrase becomes the key, as a JSON object.
     derivation {text} NOT NULL,
+    -- 1 for the key in use, of which there is at most one; null for keys of the past.
+    in_use {int} UNIQUE CHECK (in_use = 1),
     created_at {int} NOT NULL,
     retired_at {int}
 ) {strict};
 
+-- A value is locked with a key of its own, and that one with the master key. Both columns begin
+-- with their nonce.
 CREATE TABLE secrets (
     scope {text} NOT NULL,
     name {text} NOT NULL,

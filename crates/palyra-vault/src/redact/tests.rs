@@ -1,0 +1,184 @@
+use proptest::prelude::*;
+
+use super::*;
+use base64::Engine;
+use base64::engine::general_purpose::{STANDARD, STANDARD_NO_PAD, URL_SAFE};
+
+fn redactor(values: &[(&str, &str)]) -> Redactor {
+    let redactor = Redactor::new();
+    let named = |(name, value): &(&str, &str)| (name.parse().unwrap(), (*value).into());
+    redactor.replace(values.iter().map(named).collect());
+    redactor
+}
+
+fn check(values: &[(&str, &str)], text: &str, expected: &str) {
+    let redactor = redactor(values);
+    assert_eq!(redactor.redact(text), expected);
+    assert_eq!(redactor.redact(expected), expected, "what is redacted stays as it is");
+}
+
+#[test]
+fn the_value_goes_and_the_sentence_stays() {
+    let values = [("global/key", "hunter2hunter2"), ("agent:a/b", "s3cr3t!")];
+    check(&values, "nothing here", "nothing here");
+    check(&values, "", "");
+    check(&values, "is it hunter2hunter2?", "is it [redacted:global/key]?");
+    check(&values, "hunter2hunter2hunter2", "[redacted:global/key]");
+    check(
+        &values,
+        "s3cr3t!, then žhunter2hunter2ž",
+        "[redacted:agent:a/b], then ž[redacted:global/key]ž",
+    );
+}
+
+#[test]
+fn values_that_overlap_go_together() {
+    let values = [("global/short", "abcdef"), ("global/long", "abcdefghij")];
+    check(&values, "xabcdefghijx", "x[redacted:global/long]x");
+    check(&values, "xabcdefx", "x[redacted:global/short]x");
+    let values = [("global/one", "abcdefg"), ("global/two", "efghijklm")];
+    check(&values, "-abcdefghijklm-", "-[redacted:global/two]-");
+}
+
+#[test]
+fn a_value_is_found_in_its_encodings() {
+    let value = "päss \"word\"/+1";
+    let values = [("global/key", value)];
+    let label = "<[redacted:global/key]>";
+    let json = serde_json::to_string(value).unwrap();
+    for form in [
+        value.to_owned(),
+        json[1..json.len() - 1].to_owned(),
+        STANDARD.encode(value),
+        STANDARD_NO_PAD.encode(value),
+        URL_SAFE.encode(value),
+        "p%C3%A4ss%20%22word%22%2F%2B1".into(),
+        "p%c3%a4ss%20%22word%22%2f%2b1".into(),
+        "p%C3%A4ss+%22word%22%2F%2B1".into(),
+        crate::key::hex(value.as_bytes()),
+    ] {
+        check(&values, &format!("<{form}>"), label);
+    }
+}
+
+#[test]
+fn a_value_inside_of_base64_is_found() {
+    let values = [("global/key", "hunter2hunter2")];
+    for before in ["", "u", "us", "use", "user"] {
+        let text = STANDARD.encode(format!("{before}:hunter2hunter2:after"));
+        let redacted = redactor(&values).redact(&text).into_owned();
+        assert!(redacted.contains("[redacted:global/key]"), "{before}: {redacted}");
+        assert!(redacted.len() < text.len() + 8, "{before}: {redacted}");
+    }
+}
+
+#[test]
+fn short_values_are_not_looked_for() {
+    check(&[("global/pin", "12345")], "12345 and 12345", "12345 and 12345");
+    check(&[("global/pin", "123456")], "12345 and 123456", "12345 and [redacted:global/pin]");
+}
+
+#[test]
+fn a_label_never_spells_a_value() {
+    check(&[("global/x", "global")], "a global b", "a [redacted] b");
+    check(&[("global/x", "redacted")], "a redacted b", "a *** b");
+    // What the replacement and its neighbours spell.
+    check(&[("global/a", "secret1"), ("global/b", "<[redacted")], "<secret1", "***:global/a]");
+}
+
+#[test]
+fn values_with_a_long_common_beginning_are_told_apart() {
+    let start = "x".repeat(200);
+    let (one, two) = (format!("{start}1"), format!("{start}2"));
+    let values = [("global/one", one.as_str()), ("global/two", two.as_str())];
+    check(&values, &format!("-{one}-{two}-"), "-[redacted:global/one]-[redacted:global/two]-");
+    let other = format!("-{}3-", "y".repeat(200));
+    check(&values, &other, &other);
+}
+
+#[test]
+fn known_shapes_go_without_being_in_the_vault() {
+    let token = format!("ply_{}", "aB3-".repeat(11));
+    check(&[], &format!("token {token}, and"), "token [redacted], and");
+    let bot = format!("MTA{}.Gh5k2A.{}", "x".repeat(23), "y".repeat(38));
+    check(&[], &format!("Bot {bot}!"), "Bot [redacted]!");
+    check(&[], "key sk-proj-abcdefghij0123456789 x", "key [redacted] x");
+    let github = format!("ghp_{}", "a1B2".repeat(9));
+    check(&[], &format!("({github})"), "([redacted])");
+    check(&[], "id AKIAIOSFODNN7EXAMPLE.", "id [redacted].");
+    let aws = "aws_secret_access_key = wJalrXUtnFEMI/K7MDENG/bPxRfiCYEXAMPLEKEY";
+    check(&[], aws, "aws_secret_access_key = [redacted]");
+    let header = "authorization: Bearer eyJhbGciOi.J9eyJzdWIi-x_y~z== next";
+    check(&[], header, "authorization: Bearer [redacted] next");
+    check(&[], "postgres://anna:p:ä#ss@db/x y", "postgres://anna:[redacted]@db/x y");
+    let pem = "-----BEGIN EC PRIVATE KEY-----\nMHcCAQ\n+/=\n-----END EC PRIVATE KEY-----";
+    check(&[], &format!("a {pem} b"), "a [redacted] b");
+    check(&[], &format!("a {} b", pem.replace('\n', "\\n")), "a [redacted] b");
+    let cut = format!("-----BEGIN PRIVATE KEY-----\n{}\n", "Ab1+".repeat(16));
+    check(&[], &format!("{cut}and so on"), "[redacted]\nand so on");
+}
+
+#[test]
+fn what_only_resembles_a_credential_stays() {
+    for text in [
+        "the bearer of bad news, a basic question",
+        "sk-8 and risk-taking-is-not-a-credential",
+        "https://example.org:8080/a@b and mailto:a@b",
+        "-----BEGIN PUBLIC KEY-----\nMHcCAQ\n-----END PUBLIC KEY-----",
+        "01HQS9V9ER3KWZ4J7N2B6T8Y0D and ghp_short",
+    ] {
+        check(&[], text, text);
+    }
+}
+
+#[test]
+fn what_was_just_set_is_known_until_it_is_loaded() {
+    let (redactor, name) = (Redactor::new(), "global/key".parse().unwrap());
+    redactor.learn(&name, &"value one".into());
+    redactor.replace(Vec::new());
+    assert_eq!(redactor.redact("value one"), "[redacted:global/key]", "not loaded yet");
+    redactor.replace(vec![(name, "value one".into())]);
+    redactor.replace(Vec::new());
+    assert_eq!(redactor.redact("value one"), "value one", "loaded, and gone since");
+}
+
+#[test]
+fn a_writer_lets_no_value_through() {
+    use std::io::Write;
+    let mut written = Vec::new();
+    let mut writer =
+        RedactingWriter::new(redactor(&[("global/key", "hunter2hunter2")]), &mut written);
+    writer.write_all(b"INFO key=hunter2hunter2 \xff\n").unwrap();
+    writer.flush().unwrap();
+    assert_eq!(String::from_utf8(written).unwrap(), "INFO key=[redacted:global/key] \u{fffd}\n");
+}
+
+fn values() -> impl Strategy<Value = Vec<String>> {
+    // Few letters, so that values overlap each other and the labels.
+    prop::collection::vec("[abc]{6,9}|[\\[\\]redact:*]{6,12}|\\PC{6,20}", 1..5)
+}
+
+proptest! {
+    #[test]
+    fn no_value_is_left(
+        values in values(),
+        parts in prop::collection::vec((any::<prop::sample::Index>(), "[abc]{0,5}|\\PC{0,6}"), 0..6),
+    ) {
+        let redactor = Redactor::new();
+        let named = values.iter().map(|value| ("global/abcabc".parse().unwrap(), value.as_str().into()));
+        redactor.replace(named.collect());
+        let text: String = parts.iter().map(|(at, between)| format!("{}{between}", at.get(&values))).collect();
+        let redacted = redactor.redact(&text);
+        for value in &values {
+            prop_assert!(!redacted.contains(value.as_str()), "{value:?} is in {redacted:?}");
+        }
+    }
+
+    #[test]
+    fn a_text_without_values_is_unchanged(values in prop::collection::vec("[a-f]{6,9}", 1..5), text in "[g-z ,.äöü]{0,60}") {
+        let redactor = Redactor::new();
+        let named = values.iter().map(|value| ("global/x".parse().unwrap(), value.as_str().into()));
+        redactor.replace(named.collect());
+        prop_assert!(matches!(redactor.redact(&text), Cow::Borrowed(same) if same == text));
+    }
+}

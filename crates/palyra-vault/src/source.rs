@@ -1,0 +1,129 @@
+//! Where the master key comes from.
+
+pub(crate) mod command;
+pub(crate) mod file;
+pub(crate) mod passphrase;
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+pub use passphrase::PASSPHRASE_VARIABLE;
+
+use crate::config::{KeySource, VaultConfig};
+
+/// Why a source does not give a key.
+#[derive(Debug, Clone, thiserror::Error)]
+#[non_exhaustive]
+pub enum KeyProblem {
+    /// A file is not there.
+    #[error("the file {} does not exist; bring it back, or copy it from the node that made it", path.display())]
+    Missing {
+        /// Which one.
+        path: PathBuf,
+    },
+    /// Others may read or change the file.
+    #[error("the file {} is open to other users (mode {mode:03o}); after making sure that none of them has read it, run chmod 600 on it", path.display())]
+    Exposed {
+        /// Which one.
+        path: PathBuf,
+        /// Its permissions.
+        mode: u32,
+    },
+    /// The file belongs to somebody else.
+    #[error("the file {} belongs to another user than the one that runs the daemon", path.display())]
+    Foreign {
+        /// Which one.
+        path: PathBuf,
+    },
+    /// The file cannot be read or written.
+    #[error("the file {} cannot be used", path.display())]
+    Unusable {
+        /// Which one.
+        path: PathBuf,
+        /// What the system said.
+        #[source]
+        cause: Arc<std::io::Error>,
+    },
+    /// What the source gives is no key.
+    #[error("what the source gives is not a key: 32 bytes in base64 or hex")]
+    Malformed,
+    /// There is no passphrase.
+    #[error("there is no passphrase; set PALYRA_VAULT_PASSPHRASE or vault.passphrase_file")]
+    NoPassphrase,
+    /// How the passphrase was turned into the key cannot be understood.
+    #[error("how the passphrase becomes the key is not stored in a form that is understood")]
+    Derivation,
+    /// The command did not print a key.
+    #[error("the command {program} {what}")]
+    Command {
+        /// Which one, without its arguments.
+        program: String,
+        /// What it did instead.
+        what: String,
+    },
+    /// There is no configuration directory.
+    #[error("there is no place for the key file, because HOME is not set; set vault.key_file")]
+    NoHome,
+    /// The work was cut off.
+    #[error("the key could not be fetched, because the daemon is stopping")]
+    Stopped,
+}
+
+/// A source, as configured.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Source {
+    File(PathBuf),
+    /// In this file, or in the environment.
+    Passphrase(Option<PathBuf>),
+    Command(Vec<String>),
+}
+
+impl Source {
+    pub(crate) fn of(config: &VaultConfig, data_dir: &Path) -> Result<Self, KeyProblem> {
+        let given = |path: &PathBuf| (!path.as_os_str().is_empty()).then(|| path.clone());
+        let passphrase = || Source::Passphrase(given(&config.passphrase_file));
+        let command = || Source::Command(config.key_command.clone());
+        let file = || match given(&config.key_file) {
+            Some(path) => Ok(Source::File(path)),
+            None => file::default_path(data_dir).map(Source::File),
+        };
+        match config.key_source {
+            KeySource::File => file(),
+            KeySource::Passphrase => Ok(passphrase()),
+            KeySource::Command => Ok(command()),
+            KeySource::Auto if !config.key_command.is_empty() => Ok(command()),
+            KeySource::Auto if passphrase::is_given(&config.passphrase_file) => Ok(passphrase()),
+            KeySource::Auto => file(),
+        }
+    }
+
+    /// The word in configuration and in `vault_keys`.
+    pub(crate) fn word(&self) -> &'static str {
+        match self {
+            Source::File(_) => "file",
+            Source::Passphrase(_) => "passphrase",
+            Source::Command(_) => "command",
+        }
+    }
+}
+
+/// For an operator. Of a command only the program, since its arguments may be secret.
+impl std::fmt::Display for Source {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Source::File(path) => write!(f, "the key file {}", path.display()),
+            Source::Passphrase(Some(path)) => write!(f, "the passphrase in {}", path.display()),
+            Source::Passphrase(None) => write!(f, "the passphrase in {PASSPHRASE_VARIABLE}"),
+            Source::Command(argv) => {
+                write!(f, "the command {}", argv.first().map_or("", String::as_str))
+            }
+        }
+    }
+}
+
+/// Runs what waits for the disk, or computes for long, where it keeps nobody from working.
+pub(crate) async fn blocking<T: Send + 'static>(
+    work: impl FnOnce() -> Result<T, KeyProblem> + Send + 'static,
+) -> Result<T, KeyProblem> {
+    tokio::task::spawn_blocking(work).await.unwrap_or(Err(KeyProblem::Stopped))
+}

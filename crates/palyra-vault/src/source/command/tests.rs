@@ -1,0 +1,56 @@
+use super::*;
+
+async fn run(argv: &[&str], limit: Duration) -> Result<KeyBytes, String> {
+    let argv: Vec<String> = argv.iter().map(|word| (*word).to_owned()).collect();
+    within(&argv, limit).await.map_err(|problem| problem.to_string())
+}
+
+#[tokio::test]
+async fn a_command_prints_the_key() {
+    let key = crate::entropy::random_key();
+    let text = key::write(&key);
+    let read = run(&["printf", "%s\\n", &text], LIMIT).await.unwrap();
+    assert!(*read == *key);
+}
+
+#[tokio::test]
+async fn no_shell_reads_the_command() {
+    let refused = run(&["echo x; echo", "y"], LIMIT).await.err().unwrap();
+    assert!(refused.contains("cannot be started"), "{refused}");
+    let refused = run(&["echo", "$HOME"], LIMIT).await.err().unwrap();
+    assert!(refused.contains("not a key"), "{refused}");
+}
+
+#[tokio::test]
+async fn a_command_that_fails_is_told_without_its_arguments() {
+    let refused = run(&["sh", "-c", "echo canary; exit 3"], LIMIT).await.err().unwrap();
+    assert!(refused.contains("the command sh ended with exit status: 3"), "{refused}");
+    assert!(!refused.contains("canary"), "{refused}");
+}
+
+#[tokio::test]
+async fn a_command_has_bounded_time_and_output() {
+    let refused = run(&["yes"], LIMIT).await.err().unwrap();
+    assert!(refused.contains("printed more than 4096 bytes"), "{refused}");
+
+    let folder = tempfile::tempdir().unwrap();
+    let (started, script) = (folder.path().join("started"), "sleep 600 & echo $! > $0; wait");
+    let argv = ["sh", "-c", script, started.to_str().unwrap()];
+    // Long enough for a shell to start; the command would take ten minutes.
+    let refused = run(&argv, Duration::from_secs(3)).await.err().unwrap();
+    assert!(refused.contains("took longer than 3 s"), "{refused}");
+    let id = std::fs::read_to_string(&started).unwrap().trim().parse().unwrap();
+    let id = rustix::process::Pid::from_raw(id).unwrap();
+    let gone = async {
+        while rustix::process::test_kill_process(id).is_ok() && !is_zombie(id) {
+            tokio::time::sleep(Duration::from_millis(10)).await;
+        }
+    };
+    tokio::time::timeout(Duration::from_secs(30), gone).await.expect("its child lives on");
+}
+
+/// Nobody may be there to wait for an orphan.
+fn is_zombie(id: rustix::process::Pid) -> bool {
+    let status = std::fs::read_to_string(format!("/proc/{}/stat", id.as_raw_nonzero()));
+    status.is_ok_and(|status| status.contains(") Z "))
+}

@@ -1,0 +1,267 @@
+//! The vault: every way to a secret, each of them recorded.
+
+mod audit;
+mod feed;
+mod keys;
+mod open;
+mod rotate;
+
+use std::sync::{Arc, RwLock};
+
+use palyra_common::ids::Principal;
+use palyra_common::time::Clock;
+use palyra_storage::{Database, StorageError, Topic, Tx};
+
+pub use feed::RedactionFeed;
+pub use rotate::{NewMaster, NextStep, Rotated};
+
+use crate::VaultError;
+use crate::key::{KeyId, MasterKey};
+use crate::name::SecretName;
+use crate::redact::Redactor;
+use crate::seal::{self, Bound};
+use crate::secret::SecretString;
+use crate::source::{KeyProblem, Source};
+use crate::store::secrets::{self, Locked, SecretInfo, Set};
+use crate::store::vault_keys;
+use audit::Entry;
+
+/// The largest value.
+pub const MAX_VALUE_BYTES: usize = 64 * 1_024;
+
+/// How many versions of a secret are kept.
+pub const VERSIONS_KEPT: i64 = 10;
+
+/// Rung when a secret was set or deleted, or the master key has changed.
+pub const TOPIC: Topic = Topic::new("vault");
+
+/// How often an operation looks for the key again when another node has just changed it.
+const TRIES: usize = 3;
+
+/// Who acts, and from where.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Actor {
+    /// The principal.
+    pub by: Principal,
+    /// The surface or address that the request came through.
+    pub origin: String,
+}
+
+/// Who reads a secret, what for, and from where.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Use {
+    /// The principal on whose behalf it is read.
+    pub by: Principal,
+    /// What for, in a few words. At most 200 characters are kept.
+    pub purpose: String,
+    /// The component or address that asks.
+    pub origin: String,
+}
+
+/// Secrets in a database. Cheap to clone; all clones are the same vault.
+///
+/// Opening never fails for want of the key: each operation that needs it says so, and looks for it
+/// again, so that it works as soon as the key is back.
+#[derive(Clone)]
+pub struct Vault(Arc<Inner>);
+
+struct Inner {
+    db: Database,
+    clock: Arc<dyn Clock>,
+    source: Result<Source, KeyProblem>,
+    held: RwLock<Option<Arc<MasterKey>>>,
+    /// Only one at a time asks the source.
+    loading: tokio::sync::Mutex<()>,
+    redactor: Redactor,
+    /// The versions whose values the redactor was told.
+    redacted: tokio::sync::Mutex<Option<Vec<SecretInfo>>>,
+}
+
+/// What came of trying an operation with the key at hand.
+enum Tried<T> {
+    Done(T),
+    /// The secret is locked with another key than the one that was tried.
+    OtherKey,
+}
+
+impl Vault {
+    /// Stores a value as the newest version and returns its number. The last ten versions are
+    /// kept. The first secret of all also makes the master key, if its source can.
+    pub async fn set(
+        &self,
+        name: &SecretName,
+        value: SecretString,
+        by: &Actor,
+    ) -> Result<i64, VaultError> {
+        let bytes = value.expose().len();
+        if bytes > MAX_VALUE_BYTES {
+            return Err(VaultError::TooLarge { name: name.clone(), bytes });
+        }
+        if bytes == 0 {
+            return Err(VaultError::Refused { what: format!("the value of {name} is empty") });
+        }
+        // Before anybody can read it from the database.
+        self.0.redactor.learn(name, &value);
+        let value = Arc::new(value);
+        for _ in 0..TRIES {
+            let (key, name, value) =
+                (self.key_to_lock_with(by).await?, name.clone(), value.clone());
+            let entry = self.entry("secret.set", audit::subject(&name), by);
+            let put = move |tx: &mut Tx<'_>| put(tx, &key, &name, &value, &entry);
+            if let Tried::Done(version) = self.0.db.write(put).await? {
+                return Ok(version);
+            }
+        }
+        Err(key_keeps_changing())
+    }
+
+    /// The current version of a secret. The read is in the journal before the value is handed out.
+    pub async fn get(&self, name: &SecretName, reading: &Use) -> Result<SecretString, VaultError> {
+        let by = Actor { by: reading.by.clone(), origin: reading.origin.clone() };
+        let purpose = audit::bounded(&self.0.redactor.redact(&reading.purpose));
+        let mut key = self.held();
+        for _ in 0..TRIES {
+            let (name, purpose) = (name.clone(), purpose.clone());
+            let entry = self.entry("secret.read", audit::subject(&name), &by);
+            let take = move |tx: &mut Tx<'_>| take(tx, key.as_deref(), &name, &purpose, &entry);
+            match self.0.db.write(take).await? {
+                Tried::Done(outcome) => return outcome,
+                Tried::OtherKey => key = Some(self.load().await?),
+            }
+        }
+        Err(key_keeps_changing())
+    }
+
+    /// Every secret: names, versions, when and by whom they were set. Never a value, so it works
+    /// without the key.
+    pub async fn list(&self) -> Result<Vec<SecretInfo>, VaultError> {
+        Ok(self.0.db.read(secrets::list).await?)
+    }
+
+    /// Removes a secret with all its versions. Works without the key: this is how secrets go whose
+    /// key is lost.
+    pub async fn delete(&self, name: &SecretName, by: &Actor) -> Result<(), VaultError> {
+        let entry = self.entry("secret.deleted", audit::subject(name), by);
+        let name = name.clone();
+        let delete = move |tx: &mut Tx<'_>| {
+            // As every writer does, so that a rotation never meets a row that goes away.
+            if let Some(key) = vault_keys::in_use(tx)? {
+                vault_keys::fence(tx, &key.id)?;
+            }
+            let versions = secrets::delete(tx, &name)?;
+            if versions == 0 {
+                return Err(VaultError::NotFound { name: name.clone() });
+            }
+            entry.record(tx, "ok", serde_json::json!({ "versions": versions }));
+            tx.notify(TOPIC);
+            Ok(())
+        };
+        self.0.db.try_write(delete).await
+    }
+
+    /// Whether secrets can be read now: the key is there and is the right one, or there is no key
+    /// yet because there was never a secret.
+    pub async fn check(&self) -> Result<(), VaultError> {
+        match self.0.db.read(vault_keys::in_use).await? {
+            Some(_) => self.load().await.map(drop),
+            None => self.source().map(drop),
+        }
+    }
+
+    /// Where the master key comes from, in words: the kind of source, and the path of a key file.
+    pub fn key_source(&self) -> String {
+        match &self.0.source {
+            Ok(source) => source.to_string(),
+            Err(problem) => problem.to_string(),
+        }
+    }
+
+    /// What takes this vault's values out of a text.
+    pub fn redactor(&self) -> &Redactor {
+        &self.0.redactor
+    }
+
+    fn entry(&self, action: &'static str, subject: String, by: &Actor) -> Entry {
+        Entry::new(action, subject, by, self.0.clock.now())
+    }
+}
+
+impl std::fmt::Debug for Vault {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Vault").field("db", &self.0.db).finish_non_exhaustive()
+    }
+}
+
+fn put(
+    tx: &mut Tx<'_>,
+    key: &MasterKey,
+    name: &SecretName,
+    value: &SecretString,
+    entry: &Entry,
+) -> Result<Tried<i64>, StorageError> {
+    if !vault_keys::fence(tx, &key.id)? {
+        return Ok(Tried::OtherKey);
+    }
+    let version = secrets::newest(tx, name)?.map_or(0, |newest| newest.version) + 1;
+    // New with each run of this unit: a key and nonce are never used for two texts.
+    let row = lock(key, name, version, value);
+    secrets::insert(tx, &row, &Set { at: entry.at(), by: entry.by() })?;
+    secrets::prune(tx, name, version - VERSIONS_KEPT)?;
+    entry.record(tx, "ok", serde_json::json!({ "version": version }));
+    tx.notify(TOPIC);
+    Ok(Tried::Done(version))
+}
+
+/// The inner result is the answer, and its failure is recorded as well.
+type Answer = Result<SecretString, VaultError>;
+
+fn take(
+    tx: &mut Tx<'_>,
+    key: Option<&MasterKey>,
+    name: &SecretName,
+    purpose: &str,
+    entry: &Entry,
+) -> Result<Tried<Answer>, StorageError> {
+    let Some(row) = secrets::newest(tx, name)? else {
+        entry.record(tx, "not_found", serde_json::json!({ "purpose": purpose }));
+        return Ok(Tried::Done(Err(VaultError::NotFound { name: name.clone() })));
+    };
+    let Some(key) = key.filter(|key| key.id == row.key_id) else {
+        return Ok(Tried::OtherKey);
+    };
+    let answer = unlock(key, &row);
+    let outcome = if answer.is_ok() { "ok" } else { "damaged" };
+    let detail = serde_json::json!({ "version": row.version, "purpose": purpose });
+    entry.record(tx, outcome, detail);
+    Ok(Tried::Done(answer))
+}
+
+fn lock(key: &MasterKey, name: &SecretName, version: i64, value: &SecretString) -> Locked {
+    let data_key = crate::entropy::random_key();
+    let bound = Bound::value(name, version);
+    Locked {
+        name: name.clone(),
+        version,
+        key_id: key.id.clone(),
+        wrapped_key: key.wrap(&data_key, Bound::data_key(name, version)),
+        ciphertext: seal::seal(&data_key, value.expose().as_bytes(), &bound),
+    }
+}
+
+fn unlock(key: &MasterKey, row: &Locked) -> Answer {
+    let damaged = || VaultError::Damaged { name: row.name.clone(), version: row.version };
+    let data_key = key.unwrap(&row.wrapped_key, Bound::data_key(&row.name, row.version));
+    let data_key = data_key.map_err(|_| damaged())?;
+    let value = seal::open(&data_key, &row.ciphertext, &Bound::value(&row.name, row.version));
+    let value = value.map_err(|_| damaged())?;
+    std::str::from_utf8(&value).map(SecretString::from).map_err(|_| damaged())
+}
+
+fn key_keeps_changing() -> VaultError {
+    VaultError::Conflict { what: "the master key is being changed again and again".into() }
+}
+
+/// What a rotation and a set have to agree on.
+fn not_in_use(id: &KeyId) -> VaultError {
+    VaultError::Conflict { what: format!("the master key {id} was replaced by another node") }
+}

@@ -1,0 +1,185 @@
+//! Having the right master key at hand.
+
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, PoisonError};
+
+use palyra_storage::{Tx, describe};
+
+use super::{Actor, Vault, not_in_use};
+use crate::VaultError;
+use crate::entropy;
+use crate::key::{KeyBytes, KeyId, MasterKey};
+use crate::source::passphrase::Derivation;
+use crate::source::{KeyProblem, Source, blocking, command, file, passphrase};
+use crate::store::secrets;
+use crate::store::vault_keys::{self, StoredKey};
+
+impl Vault {
+    /// The key that was the right one when it was last needed.
+    pub(super) fn held(&self) -> Option<Arc<MasterKey>> {
+        self.0.held.read().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    pub(super) fn hold(&self, key: Arc<MasterKey>) {
+        *self.0.held.write().unwrap_or_else(PoisonError::into_inner) = Some(key);
+    }
+
+    pub(super) fn source(&self) -> Result<&Source, VaultError> {
+        self.0.source.as_ref().map_err(|problem| VaultError::NoKey(problem.clone()))
+    }
+
+    /// The key in use, from memory if that is still the one, else from its source.
+    pub(super) async fn load(&self) -> Result<Arc<MasterKey>, VaultError> {
+        let _alone = self.0.loading.lock().await;
+        match self.0.db.read(vault_keys::in_use).await? {
+            Some(stored) => self.fetch(&stored).await,
+            None => Err(VaultError::Conflict { what: "there is no master key yet".into() }),
+        }
+    }
+
+    /// The key to set a secret with. The first one ever makes it; and when nothing is locked any
+    /// more with a key that is lost, a new one takes its place.
+    pub(super) async fn key_to_lock_with(&self, by: &Actor) -> Result<Arc<MasterKey>, VaultError> {
+        let _alone = self.0.loading.lock().await;
+        let state = |tx: &mut Tx<'_>| Ok((vault_keys::in_use(tx)?, secrets::any(tx)?));
+        let (Some(stored), anything_locked) = self.0.db.read(state).await? else {
+            return self.make(None, by).await;
+        };
+        match self.fetch(&stored).await {
+            Err(VaultError::NoKey(_) | VaultError::WrongKey { .. }) if !anything_locked => {
+                self.make(Some(stored.id), by).await
+            }
+            fetched => fetched,
+        }
+    }
+
+    async fn fetch(&self, stored: &StoredKey) -> Result<Arc<MasterKey>, VaultError> {
+        if let Some(held) = self.held().filter(|held| held.id == stored.id) {
+            return Ok(held);
+        }
+        let source = self.source()?;
+        let found = match source {
+            Source::File(path) => from_file(path, stored).await,
+            Source::Passphrase(from) => from_passphrase(from.clone(), stored).await,
+            Source::Command(argv) => command::read(argv).await.map(|bytes| verify(bytes, stored)),
+        };
+        let Some(key) = found.map_err(VaultError::NoKey)? else {
+            let locked_with = stored.source.clone();
+            return Err(VaultError::WrongKey { given: source.word(), locked_with });
+        };
+        let key = Arc::new(key);
+        self.hold(key.clone());
+        Ok(key)
+    }
+
+    /// Takes the source's key into use as a new one. `lost`: instead of this one, which nothing is
+    /// locked with.
+    async fn make(&self, lost: Option<KeyId>, by: &Actor) -> Result<Arc<MasterKey>, VaultError> {
+        let source = self.source()?;
+        let (bytes, derivation) = match source {
+            Source::File(path) => (new_in_file(path.clone()).await, Derivation::None),
+            Source::Passphrase(from) => {
+                let (from, how) = (from.clone(), Derivation::argon2id());
+                let derived = how.clone();
+                let read =
+                    move || passphrase::derive(&passphrase::read(from.as_deref())?, &derived);
+                (blocking(read).await, how)
+            }
+            Source::Command(argv) => (command::read(argv).await, Derivation::None),
+        };
+        let bytes = bytes.map_err(VaultError::NoKey)?;
+        let key = Arc::new(MasterKey::new(KeyId::random(), bytes));
+        let stored = describe_key(&key, source.word(), &derivation);
+        palyra_storage::crash_point!("vault.make.key_written");
+        let entry = self.entry("vault.master_created", format!("vault-key:{}", key.id), by);
+        let insert = move |tx: &mut Tx<'_>| {
+            if let Some(lost) = &lost {
+                let unused = vault_keys::fence(tx, lost)? && !secrets::any(tx)?;
+                if !unused {
+                    return Err(not_in_use(lost));
+                }
+                vault_keys::retire(tx, lost, entry.at())?;
+            }
+            if !vault_keys::insert(tx, &stored, entry.at())? {
+                return Ok(false);
+            }
+            entry.record(tx, "ok", serde_json::json!({ "source": stored.source }));
+            Ok(true)
+        };
+        if self.0.db.try_write::<_, VaultError, _>(insert).await? {
+            self.hold(key.clone());
+            return Ok(key);
+        }
+        // Another node was first. With a shared source it made the same key, under another name.
+        match self.0.db.read(vault_keys::in_use).await? {
+            Some(stored) => self.fetch(&stored).await,
+            None => Err(not_in_use(&key.id)),
+        }
+    }
+}
+
+/// What is stored of a new key.
+pub(super) fn describe_key(key: &MasterKey, source: &str, derivation: &Derivation) -> StoredKey {
+    StoredKey {
+        id: key.id.clone(),
+        source: source.into(),
+        probe: key.probe(),
+        derivation: derivation.to_json(),
+    }
+}
+
+fn verify(bytes: KeyBytes, stored: &StoredKey) -> Option<MasterKey> {
+    MasterKey::verified(&stored.id, bytes, &stored.probe)
+}
+
+/// The key in the file; or the one that a rotation has left beside it, which is then put in its
+/// place.
+async fn from_file(path: &Path, stored: &StoredKey) -> Result<Option<MasterKey>, KeyProblem> {
+    let (path, stored) = (path.to_owned(), stored.clone());
+    blocking(move || {
+        let in_place = || file::read_key(&path).map(|bytes| verify(bytes, &stored));
+        if let Ok(Some(key)) = in_place() {
+            return Ok(Some(key));
+        }
+        let waiting = file::read_key(&file::pending(&path, &stored.id));
+        let Some(key) = waiting.ok().and_then(|bytes| verify(bytes, &stored)) else {
+            // It may have been put in its place between the two looks.
+            return in_place();
+        };
+        if let Err(problem) = file::finish(&path, &stored.id) {
+            tracing::warn!(error = %describe(&problem), "the new key waits beside the old one");
+        }
+        Ok(Some(key))
+    })
+    .await
+}
+
+async fn from_passphrase(
+    from: Option<PathBuf>,
+    stored: &StoredKey,
+) -> Result<Option<MasterKey>, KeyProblem> {
+    let stored = stored.clone();
+    blocking(move || {
+        let how = match Derivation::from_json(&stored.derivation)? {
+            // Locked with a key from elsewhere: no passphrase is the right one.
+            Derivation::None => return Ok(None),
+            how @ Derivation::Argon2id { .. } => how,
+        };
+        let bytes = passphrase::derive(&passphrase::read(from.as_deref())?, &how)?;
+        Ok(verify(bytes, &stored))
+    })
+    .await
+}
+
+/// The key in the file, which is made if it is not there.
+async fn new_in_file(path: PathBuf) -> Result<KeyBytes, KeyProblem> {
+    blocking(move || match file::read_key(&path) {
+        Err(KeyProblem::Missing { .. }) => {
+            file::create(&path, &entropy::random_key())?;
+            // Whoever came first has made it.
+            file::read_key(&path)
+        }
+        found => found,
+    })
+    .await
+}

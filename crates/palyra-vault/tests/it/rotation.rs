@@ -1,0 +1,171 @@
+//! Changing the master key.
+
+use std::os::unix::fs::PermissionsExt;
+
+use palyra_common::error::ErrorCode;
+use palyra_storage::{Database, Sql, sql};
+use palyra_vault::{KeySource, NewMaster, NextStep, VaultConfig};
+
+use crate::world::{World, anna, get, on_every_engine, set};
+
+on_every_engine!(
+    a_new_key_opens_everything_and_the_old_one_nothing,
+    a_new_passphrase_takes_over,
+    a_new_command_takes_over,
+    a_damaged_secret_stops_a_rotation_before_it_changes_anything,
+    another_node_finds_the_new_key,
+    rotations_and_sets_at_the_same_time_lose_nothing,
+);
+
+async fn a_new_key_opens_everything_and_the_old_one_nothing(world: World) {
+    world.set("global/a", "value of a").await;
+    world.set("global/a", "newer value of a").await;
+    world.set("skill:s/b", "value of b").await;
+    let (before, old_key) = (world.rows().await, std::fs::read(world.key_file()).unwrap());
+
+    let rotated = world.vault.rotate_master(NewMaster::Generated, &anna()).await.unwrap();
+    assert_eq!((rotated.versions, rotated.next), (3, NextStep::Nothing));
+    let after = world.rows().await;
+    for row in 0..3 {
+        let text = |rows: &[String]| rows[row].rsplit_once(", [").unwrap().1.to_owned();
+        assert_eq!(text(&before), text(&after), "values are not touched");
+        assert_ne!(before[row], after[row]);
+        assert!(after[row].contains(rotated.key_id.as_str()));
+    }
+    let vault = world.reopened().await;
+    for vault in [&world.vault, &vault] {
+        assert_eq!(get(vault, "global/a").await.unwrap(), "newer value of a");
+        assert_eq!(get(vault, "skill:s/b").await.unwrap(), "value of b");
+    }
+    assert_eq!(set(&vault, "global/a", "newest value of a").await.unwrap(), 3);
+    let told = world.told("vault.master_rotated").await;
+    assert!(told[0].starts_with(&format!("operator:anna vault-key:{} ok", rotated.key_id)));
+    let folder = world.key_file().parent().unwrap().read_dir().unwrap();
+    assert_eq!(folder.count(), 1, "no second key is left");
+    let mode = world.key_file().metadata().unwrap().permissions().mode();
+    assert_eq!(mode & 0o777, 0o600);
+
+    std::fs::write(world.key_file(), old_key).unwrap();
+    let refused = get(&world.reopened().await, "global/a").await.unwrap_err();
+    assert_eq!(refused.code(), ErrorCode::VaultWrongKey);
+}
+
+async fn a_new_passphrase_takes_over(world: World) {
+    world.set("global/a", "value of a").await;
+    let new = NewMaster::Passphrase("correct horse".into());
+    let rotated = world.vault.rotate_master(new, &anna()).await.unwrap();
+    assert_eq!(rotated.next, NextStep::GivePassphrase);
+    assert_eq!(get(&world.vault, "global/a").await.unwrap(), "value of a");
+    let refused = get(&world.reopened().await, "global/a").await.unwrap_err();
+    assert_eq!(refused.code(), ErrorCode::VaultWrongKey);
+    assert!(refused.to_string().contains("came from a passphrase"), "{refused}");
+    let passphrase_file = world.folder.path().join("passphrase");
+    std::fs::write(&passphrase_file, "correct horse\n").unwrap();
+    std::fs::set_permissions(&passphrase_file, PermissionsExt::from_mode(0o600)).unwrap();
+    let config = VaultConfig { passphrase_file, ..VaultConfig::default() };
+    let vault = world.vault_with(&config).await;
+    assert_eq!(get(&vault, "global/a").await.unwrap(), "value of a");
+    // A file cannot be changed that is not there.
+    let refused = vault.rotate_master(NewMaster::Generated, &anna()).await.unwrap_err();
+    assert_eq!(refused.code(), ErrorCode::CommonInvalidInput);
+    let empty = NewMaster::Passphrase("".into());
+    let refused = vault.rotate_master(empty, &anna()).await.unwrap_err();
+    assert_eq!(refused.code(), ErrorCode::CommonInvalidInput);
+}
+
+async fn a_new_command_takes_over(world: World) {
+    world.set("global/a", "value of a").await;
+    let printing = |key: &str| ["printf", "%s", key].map(str::to_owned).to_vec();
+    let (one, two) = (printing(&"0f".repeat(32)), printing(&"f0".repeat(32)));
+    let rotate = async |argv: &Vec<String>| {
+        world.vault.rotate_master(NewMaster::Command(argv.clone()), &anna()).await
+    };
+    assert_eq!(rotate(&one).await.unwrap().next, NextStep::GiveCommand);
+    let same = rotate(&one).await.unwrap_err();
+    assert_eq!(same.code(), ErrorCode::CommonInvalidInput, "{same}");
+    assert_eq!(rotate(&printing("none")).await.unwrap_err().code(), ErrorCode::VaultNoKey);
+    rotate(&two).await.unwrap();
+    let with = |key_command| VaultConfig {
+        key_source: KeySource::Command,
+        key_command,
+        ..VaultConfig::default()
+    };
+    let vault = world.vault_with(&with(two)).await;
+    assert_eq!(get(&vault, "global/a").await.unwrap(), "value of a");
+    let refused = get(&world.vault_with(&with(one)).await, "global/a").await.unwrap_err();
+    assert_eq!(refused.code(), ErrorCode::VaultWrongKey);
+}
+
+const CLEAR: Sql = sql!("UPDATE secrets SET wrapped_key = ciphertext WHERE name = 'b'");
+
+async fn a_damaged_secret_stops_a_rotation_before_it_changes_anything(world: World) {
+    world.set("global/a", "value of a").await;
+    world.set("global/b", "value of b").await;
+    world.execute(&CLEAR).await;
+    let rows = world.rows().await;
+    let refused = world.vault.rotate_master(NewMaster::Generated, &anna()).await.unwrap_err();
+    assert_eq!(refused.code(), ErrorCode::VaultDamaged);
+    assert!(refused.to_string().contains("global/b"), "{refused}");
+    assert_eq!(world.rows().await, rows);
+    assert_eq!(get(&world.reopened().await, "global/a").await.unwrap(), "value of a");
+    let folder = world.key_file().parent().unwrap().read_dir().unwrap();
+    assert_eq!(folder.count(), 1, "the unused key is gone");
+}
+
+async fn another_node_finds_the_new_key(world: World) {
+    world.set("global/a", "value of a").await;
+    let db = match &world.postgres {
+        Some(_) => Database::open(world.options.clone()).await.unwrap(),
+        None => world.db.clone(),
+    };
+    let other = world.vault_on(&db, &world.config).await;
+    // A node on another machine has a copy of the file.
+    let copy = world.folder.path().join("copy.key");
+    std::fs::copy(world.key_file(), &copy).unwrap();
+    let elsewhere = VaultConfig { key_file: copy.clone(), ..world.config.clone() };
+    let elsewhere = world.vault_on(&db, &elsewhere).await;
+
+    world.vault.rotate_master(NewMaster::Generated, &anna()).await.unwrap();
+    assert_eq!(get(&other, "global/a").await.unwrap(), "value of a");
+    assert_eq!(set(&other, "global/a", "newer").await.unwrap(), 2);
+    for refused in [
+        get(&elsewhere, "global/a").await.unwrap_err(),
+        set(&elsewhere, "global/a", "value").await.unwrap_err(),
+    ] {
+        assert_eq!(refused.code(), ErrorCode::VaultWrongKey);
+    }
+    std::fs::copy(world.key_file(), &copy).unwrap();
+    assert_eq!(get(&elsewhere, "global/a").await.unwrap(), "newer");
+}
+
+async fn rotations_and_sets_at_the_same_time_lose_nothing(world: World) {
+    world.set("global/0", "value 0").await;
+    let other = world.reopened().await;
+    let mut work = tokio::task::JoinSet::new();
+    for vault in [world.vault.clone(), other.clone()] {
+        work.spawn(async move {
+            for _ in 0..5 {
+                match vault.rotate_master(NewMaster::Generated, &anna()).await {
+                    Ok(_) => {}
+                    Err(error) => assert_eq!(error.code(), ErrorCode::CommonConflict, "{error:?}"),
+                }
+            }
+        });
+    }
+    for at in 1..=20 {
+        let vault = if at % 2 == 0 { world.vault.clone() } else { other.clone() };
+        work.spawn(async move {
+            let secret = format!("global/{at}");
+            // Whoever meets a change after a change is told so, and asks again.
+            while let Err(error) = set(&vault, &secret, &format!("value {at}")).await {
+                assert_eq!(error.code(), ErrorCode::CommonConflict, "{error:?}");
+            }
+        });
+    }
+    work.join_all().await;
+    for vault in [&world.vault, &other, &world.reopened().await] {
+        for at in 0..=20 {
+            assert_eq!(get(vault, &format!("global/{at}")).await.unwrap(), format!("value {at}"));
+        }
+    }
+}
