@@ -5,6 +5,8 @@ mod feed;
 mod keys;
 mod open;
 mod rotate;
+#[cfg(test)]
+mod tests;
 
 use std::sync::{Arc, RwLock};
 
