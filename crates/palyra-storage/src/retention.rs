@@ -16,6 +16,8 @@ use crate::lease::{Lease, LeaseName, Leases};
 use crate::store::{commit_marks, leases};
 use crate::{Database, StorageError, Tx, events, journal};
 
+/// The lease of whoever removes rows and blobs. Holding it keeps all of them where they are.
+pub(crate) const LEASE: &str = "retention";
 /// Rows removed in one transaction: small, so that nobody waits long behind it.
 const STEP_ROWS: u32 = 500;
 /// Steps of one rule in one round; what is left waits for the next round.
@@ -138,7 +140,7 @@ impl Sweeper {
     /// out. All of it is logged; the caller is told of the first failure.
     pub async fn round(&self) -> Result<Swept, RetentionError> {
         let mut round = Round::default();
-        match self.leases.try_take(&LeaseName::new("retention")).await {
+        match self.leases.try_take(&LeaseName::new(LEASE)).await {
             Ok(Some(lease)) => {
                 self.sweep(&lease, &mut round).await;
                 let released = self.leases.release(lease).await;
@@ -164,7 +166,7 @@ impl Sweeper {
         }
         if let Some(blobs) = &self.blobs {
             let mut removed = 0;
-            let collected = collect(blobs, &mut removed).await;
+            let collected = collect(blobs, lease, &mut removed).await;
             round.swept.push(("blobs", removed));
             round.note(collected.map_err(RetentionError::Blobs));
         }
@@ -198,9 +200,9 @@ impl Sweeper {
     }
 }
 
-async fn collect(blobs: &BlobStore, removed: &mut u64) -> Result<(), BlobError> {
+async fn collect(blobs: &BlobStore, lease: &Lease, removed: &mut u64) -> Result<(), BlobError> {
     for _ in 0..STEPS_PER_ROUND {
-        let gone = blobs.collect(STEP_ROWS).await?;
+        let gone = blobs.collect_under(Some(lease), STEP_ROWS).await?;
         *removed += gone;
         if gone == 0 {
             break;

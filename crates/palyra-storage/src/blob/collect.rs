@@ -4,8 +4,9 @@ use object_store::ObjectStoreExt;
 use palyra_common::time::Duration;
 
 use super::{BlobError, BlobStore, Located, object_path, rows};
-use crate::crash_point;
+use crate::lease::Lease;
 use crate::store::blob_trash;
+use crate::{Tx, crash_point};
 
 /// A blob is collected when nobody has held it for this long.
 pub const COLLECT_AFTER: Duration = Duration::from_hours(24);
@@ -18,8 +19,22 @@ impl BlobStore {
     /// objects go, then the rows. Whoever puts the same content meanwhile gets a new object
     /// under a new name, which this does not touch.
     pub async fn collect(&self, limit: u32) -> Result<u64, BlobError> {
-        let before = self.clock.now() - COLLECT_AFTER;
-        let unheld = self.db.write(move |tx| rows::claim_unheld(tx, before, limit)).await?;
+        self.collect_under(None, limit).await
+    }
+
+    /// The same under a lease: whoever takes it over finds no blob claimed after that. What was
+    /// claimed before is no longer live, so its objects may still go.
+    pub(crate) async fn collect_under(
+        &self,
+        lease: Option<&Lease>,
+        limit: u32,
+    ) -> Result<u64, BlobError> {
+        let (before, lease) = (self.clock.now() - COLLECT_AFTER, lease.cloned());
+        let claim = move |tx: &mut Tx<'_>| {
+            lease.iter().try_for_each(|lease| lease.fence(tx))?;
+            rows::claim_unheld(tx, before, limit)
+        };
+        let unheld = self.db.write(claim).await?;
         let (mut collected, mut failed) = (0, None);
         for blob in unheld {
             match self.delete(&blob).await {
