@@ -14,6 +14,9 @@ on_every_engine!(
     one_entry_stands_for_loading_all,
 );
 
+/// Less than the minute after which a feed looks without a notice.
+const NOTICED: Duration = Duration::from_secs(30);
+
 /// Waits until `text` is redacted to `expected`.
 async fn becomes(redactor: &Redactor, text: &str, expected: &str) {
     let waiting = async {
@@ -21,7 +24,7 @@ async fn becomes(redactor: &Redactor, text: &str, expected: &str) {
             tokio::time::sleep(Duration::from_millis(5)).await;
         }
     };
-    let in_time = tokio::time::timeout(Duration::from_secs(60), waiting).await;
+    let in_time = tokio::time::timeout(NOTICED, waiting).await;
     assert!(in_time.is_ok(), "{text} stays {}", redactor.redact(text));
 }
 
