@@ -18,13 +18,34 @@ use crate::error::ClientError;
 /// A whole audit trail is read, and every secret is locked anew.
 const LONG_WORK: Duration = Duration::from_mins(10);
 
-/// Which entries of the audit trail are wanted, the oldest first.
+/// Which entries come first.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum Order {
+    /// The newest.
+    #[default]
+    NewestFirst,
+    /// The oldest.
+    OldestFirst,
+}
+
+impl Order {
+    fn as_str(self) -> &'static str {
+        match self {
+            Self::NewestFirst => "newest_first",
+            Self::OldestFirst => "oldest_first",
+        }
+    }
+}
+
+/// Which entries of the audit trail are wanted.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct EventQuery {
     /// The `next` of the page before.
     pub after: Option<String>,
     /// How many at most; without this, as many as the daemon gives at once.
     pub limit: Option<u32>,
+    /// Which come first.
+    pub order: Order,
     /// Only what this one did.
     pub actor: Option<String>,
     /// Only this action, or with a final dot all that begin so: `token.`.
@@ -43,6 +64,7 @@ impl EventQuery {
         let all = [
             ("after", self.after.clone()),
             ("limit", self.limit.map(|limit| limit.to_string())),
+            ("order", Some(self.order.as_str().into())),
             ("actor", self.actor.clone()),
             ("action", self.action.clone()),
             ("subject", self.subject.clone()),
@@ -84,7 +106,7 @@ impl Client {
         self.json(self.admin(Method::GET, &["whoami"])).await
     }
 
-    /// A page of the audit trail.
+    /// A page of the audit trail. It may be short and yet not the last: go on while there is `next`.
     pub async fn events(&self, query: &EventQuery) -> Result<Page<AuditEvent>, ClientError> {
         let path = ["admin", "v1", "events"];
         self.json(self.request_with(Method::GET, &path, &query.pairs())).await

@@ -15,7 +15,7 @@ mod target;
 #[cfg(test)]
 mod tests;
 
-pub use calls::EventQuery;
+pub use calls::{EventQuery, Order};
 pub use client::Client;
 pub use download::Download;
 pub use error::ClientError;

@@ -45,16 +45,17 @@ fn a_token_is_one_word_and_never_printed() {
 
 #[test]
 fn a_query_has_what_was_asked_for_and_nothing_else() {
-    assert!(EventQuery::default().pairs().is_empty());
+    assert_eq!(EventQuery::default().pairs(), [("order", "newest_first".to_owned())]);
     let query = EventQuery {
         limit: Some(7),
+        order: Order::OldestFirst,
         action: Some("token.".into()),
         since: Some(Timestamp::from_unix_millis(12)),
         ..EventQuery::default()
     };
     let expected =
-        [("limit", "7".to_owned()), ("action", "token.".to_owned()), ("since", "12".to_owned())];
-    assert_eq!(query.pairs(), expected);
+        [("limit", "7"), ("order", "oldest_first"), ("action", "token."), ("since", "12")];
+    assert_eq!(query.pairs(), expected.map(|(name, value)| (name, value.to_owned())));
 }
 
 #[test]

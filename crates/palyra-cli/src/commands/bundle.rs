@@ -59,8 +59,8 @@ pub(crate) async fn run(context: &Context, arguments: Arguments) -> Outcome {
 async fn collect(context: &Context) -> Result<Value, Failure> {
     let client = context.client()?;
     let status = part(client.status().await.map_err(Failure::from));
-    let query = EventQuery::default();
-    let events = audit::list::newest(&client, &query, EVENTS, when::now()).await;
+    let newest = EventQuery { limit: Some(EVENTS), ..EventQuery::default() };
+    let events = audit::list::collect(&client, newest).await.map(|page| page.items);
     let log = if context.is_remote() { Value::Null } else { part(log_lines(context)) };
     Ok(json!({
         "format": FORMAT,

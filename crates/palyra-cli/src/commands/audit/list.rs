@@ -1,10 +1,7 @@
 //! `palyra audit list`
 
-use std::collections::VecDeque;
-
-use palyra_client::{Client, ClientError, EventQuery};
+use palyra_client::{Client, ClientError, EventQuery, Order};
 use palyra_common::api::{AuditEvent, Page};
-use palyra_common::{Duration, Timestamp};
 
 use crate::context::Context;
 use crate::failure::Outcome;
@@ -12,15 +9,13 @@ use crate::output::{Output, Tone};
 use crate::table::{Cell, Table};
 use crate::when::{self, When};
 
-/// How far back is looked for the newest entries before all of them are: most trails are long, and
-/// pages begin with the oldest.
-const LOOK_BACK: [Duration; 3] =
-    [Duration::from_hours(1), Duration::from_days(1), Duration::from_days(30)];
-const PAGE: u32 = 500;
+/// The most that the daemon gives at once.
+const PAGE: u32 = 1_000;
 
 /// List who did what
 ///
-/// Without --after these are the newest entries that match, the newest last.
+/// Without --oldest-first these are the newest entries that match. People see them with the newest at
+/// the end; with --json they come in the order in which --after goes on.
 #[derive(Debug, clap::Args)]
 #[command(
     verbatim_doc_comment,
@@ -50,6 +45,9 @@ pub(crate) struct Arguments {
     /// How many at most
     #[arg(long, value_name = "COUNT", default_value = "50", value_parser = clap::value_parser!(u32).range(1..=10_000))]
     limit: u32,
+    /// Begin with the oldest
+    #[arg(long)]
+    oldest_first: bool,
     /// Go on where a page ended: the `next` that --json has shown
     #[arg(long, value_name = "CURSOR")]
     after: Option<String>,
@@ -57,68 +55,50 @@ pub(crate) struct Arguments {
 
 pub(super) async fn run(context: &Context, arguments: Arguments) -> Outcome {
     let now = when::now();
+    let order = if arguments.oldest_first { Order::OldestFirst } else { Order::NewestFirst };
     let query = EventQuery {
         after: arguments.after,
-        limit: None,
+        limit: Some(arguments.limit),
+        order,
         actor: arguments.actor,
         action: arguments.action,
         subject: arguments.subject,
         since: arguments.since.map(|when| when.seen_from(now)),
         until: arguments.until.map(|when| when.seen_from(now)),
     };
-    let client = context.client()?;
-    let page = if query.after.is_some() {
-        client.events(&EventQuery { limit: Some(arguments.limit), ..query }).await?
-    } else {
-        Page { items: newest(&client, &query, arguments.limit, now).await?, next: None }
-    };
-    context.out().show(&page, text)
+    let page = collect(&context.client()?, query).await?;
+    context.out().show(&page, |out, page| text(out, page, order))
 }
 
-/// The newest `limit` entries that match `query`, the newest last.
-pub(crate) async fn newest(
-    client: &Client,
-    query: &EventQuery,
-    limit: u32,
-    now: Timestamp,
-) -> Result<Vec<AuditEvent>, ClientError> {
-    let wanted = usize::try_from(limit).unwrap_or(usize::MAX);
-    if query.since.is_none() {
-        for length in LOOK_BACK {
-            let recent = EventQuery { since: Some(now - length), ..query.clone() };
-            let found = last(client, recent, wanted).await?;
-            if found.len() == wanted {
-                return Ok(found.into());
-            }
-        }
-    }
-    Ok(last(client, query.clone(), wanted).await?.into())
-}
-
-async fn last(
+/// As many entries as `query` wants, however many pages they are on.
+pub(crate) async fn collect(
     client: &Client,
     mut query: EventQuery,
-    wanted: usize,
-) -> Result<VecDeque<AuditEvent>, ClientError> {
-    query.limit = Some(PAGE);
-    let mut kept = VecDeque::new();
+) -> Result<Page<AuditEvent>, ClientError> {
+    let mut left = query.limit.unwrap_or(PAGE);
+    let mut found = Vec::new();
     loop {
+        query.limit = Some(left.min(PAGE));
         let page = client.events(&query).await?;
-        kept.extend(page.items);
-        kept.drain(..kept.len().saturating_sub(wanted));
+        left = left.saturating_sub(u32::try_from(page.items.len()).unwrap_or(u32::MAX));
+        found.extend(page.items);
         query.after = page.next;
-        if query.after.is_none() {
-            return Ok(kept);
+        if left == 0 || query.after.is_none() {
+            return Ok(Page { items: found, next: query.after });
         }
     }
 }
 
-fn text(out: &Output, page: &Page<AuditEvent>) -> String {
+fn text(out: &Output, page: &Page<AuditEvent>, order: Order) -> String {
     if page.items.is_empty() {
         return "No entry matches.\n".into();
     }
     let mut table = Table::new(["SEQ", "AT", "ACTOR", "ACTION", "OUTCOME", "SUBJECT", "FROM"]);
-    for event in &page.items {
+    let mut events: Vec<_> = page.items.iter().collect();
+    if order == Order::NewestFirst {
+        events.reverse();
+    }
+    for event in events {
         let tone = if event.outcome == "ok" { Tone::Good } else { Tone::Doubtful };
         table.row([
             event.seq.to_string().into(),

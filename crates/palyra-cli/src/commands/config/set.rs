@@ -58,7 +58,7 @@ pub(super) async fn run(context: &Context, arguments: Arguments) -> Outcome {
             ));
         }
         Source::File => {
-            let arguments = ["config", "set", "--json", "--", &key, &text].map(AsRef::as_ref);
+            let arguments = ["config", "set", "--", &key, &text].map(AsRef::as_ref);
             palyrad::ask(context, &arguments)?
         }
     };

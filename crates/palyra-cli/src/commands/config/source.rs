@@ -24,7 +24,7 @@ pub(crate) async fn view(context: &Context) -> Result<(ConfigView, Source), Fail
     match client.config().await {
         Ok((view, tag)) => Ok((view, Source::Daemon(Box::new(client), tag))),
         Err(ClientError::NotRunning { .. }) => {
-            let arguments = ["config".as_ref(), "show".as_ref(), "--json".as_ref()];
+            let arguments = ["config".as_ref(), "show".as_ref()];
             Ok((palyrad::ask(context, &arguments)?, Source::File))
         }
         Err(error) => Err(error.into()),

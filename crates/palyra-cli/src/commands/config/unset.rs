@@ -25,7 +25,7 @@ pub(super) async fn run(context: &Context, arguments: Arguments) -> Outcome {
             client.change_config(&change, tag.as_deref()).await?
         }
         Source::File => {
-            let arguments = ["config", "unset", "--json", "--", &arguments.key].map(AsRef::as_ref);
+            let arguments = ["config", "unset", "--", &arguments.key].map(AsRef::as_ref);
             palyrad::ask(context, &arguments)?
         }
     };
