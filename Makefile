@@ -40,6 +40,4 @@ fmt: ## Format the code
 
 deny: ## Check licences, advisories and sources of dependencies
 	@scripts/bootstrap deny
-	@$(CARGO) deny --version >/dev/null 2>&1 || { \
-		echo 'cargo-deny is missing; get it with: cargo install cargo-deny --locked' >&2; exit 1; }
 	$(CARGO) deny check

@@ -10,9 +10,10 @@ const INTRODUCTION: &str = "\
 
 # Error codes
 
-Every error that Palyra shows carries one of these codes. A code keeps its meaning from version to
-version, so scripts may match on it. *Retry* says whether the same request can succeed later
-without a change to it.
+An error whose cause Palyra knows carries one of these codes; a mistake in the arguments of a command,
+or a failure that nobody foresaw, may carry none. A code keeps its meaning from version to version,
+so scripts may match on it. *Retry* says whether the same request can succeed later without a change
+to it.
 ";
 
 pub(super) fn render() -> Result<String> {

@@ -43,7 +43,7 @@ impl Row {
     }
 }
 
-/// The table of layers, row by row as in `ARCHITECTURE.md`.
+/// The table of layers, also of crates to come. `ARCHITECTURE.md` describes those that are there.
 pub(crate) const TABLE: &[Row] = &[
     Row::new("palyra-common", Place::Layer(0)),
     Row::new("palyra-policy", Place::Layer(0)).uses(&["palyra-common"]),

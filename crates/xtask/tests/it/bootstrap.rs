@@ -16,9 +16,28 @@ fn a_complete_machine_needs_nothing() {
 
 #[test]
 fn a_target_needs_only_its_own_tools() {
-    let machine = Machine::complete().without("bin/node").without("bin/cc").without_postgres();
+    let machine = Machine::complete().without("bin/cc").without_postgres();
     assert_eq!(machine.bootstrap("fmt").code, Some(0));
     assert_eq!(machine.bootstrap("run").code, Some(1));
+}
+
+#[test]
+fn node_is_needed_where_there_is_a_console_to_check() {
+    for what in ["run", "test", "check", "bench", "chaos", "fmt", "deny"] {
+        let run = Machine::complete().without("bin/node").bootstrap(what);
+        assert_eq!((run.code, run.said.as_str()), (Some(0), ""), "{what}");
+    }
+    let machine = Machine::complete().with_console().without("bin/node");
+    for (what, code) in [("run", 0), ("chaos", 0), ("check", 1), ("test", 1)] {
+        assert_eq!(machine.bootstrap(what).code, Some(code), "{what}");
+    }
+}
+
+#[test]
+fn what_checks_licences_is_installed() {
+    let run = Machine::complete().without("bin/cargo-deny").bootstrap("deny");
+    assert_eq!(run.code, Some(0), "{}", run.said);
+    assert_eq!(run.changes, ["cargo install cargo-deny --locked"]);
 }
 
 #[test]
@@ -144,7 +163,7 @@ fn without_a_package_manager_the_message_says_what_to_install() {
         "bootstrap: the Postgres server programs (initdb, postgres, psql) are missing; install \
          Postgres 15 or newer, or set PALYRA_POSTGRES_BIN to their folder\n",
     );
-    let run = Machine::complete().without("bin/node").bootstrap("run");
+    let run = Machine::complete().with_console().without("bin/node").bootstrap("check");
     assert_eq!(run.code, Some(1));
     assert_eq!(
         run.said,
@@ -154,13 +173,13 @@ fn without_a_package_manager_the_message_says_what_to_install() {
 
 #[test]
 fn what_is_too_old_is_not_replaced() {
-    let machine = Machine::complete().with_manager("apt-get");
+    let machine = Machine::complete().with_console().with_manager("apt-get");
     machine.postgres("14.12");
     machine.stub("bin/node", "echo v18.19.0");
     let run = machine.bootstrap("bench");
     assert_eq!((run.code, run.changes.len()), (Some(1), 0));
     assert!(run.said.starts_with("bootstrap: postgres (PostgreSQL) 14.12 in "), "{}", run.said);
-    let run = machine.bootstrap("run");
+    let run = machine.bootstrap("check");
     assert_eq!((run.code, run.changes.len()), (Some(1), 0));
     assert!(run.said.starts_with("bootstrap: Node.js v18.19.0 is too old, 20 or"), "{}", run.said);
 }

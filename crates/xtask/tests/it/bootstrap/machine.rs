@@ -23,8 +23,8 @@ const CHANGING: &[&str] = &[
     "seen: ",
 ];
 
-/// A folder with `bin`, which is the whole `PATH`, with `system`, which stands for `/`, and with
-/// `shelf`, where the package manager finds what is not installed.
+/// A folder with `bin`, which is the whole `PATH`, with `system`, which stands for `/`, with `shelf`,
+/// where the package manager finds what is not installed, and with `repository`, where the script is.
 pub(crate) struct Machine {
     folder: TempDir,
 }
@@ -39,8 +39,12 @@ impl Machine {
     /// Everything is there, and the user is root.
     pub(crate) fn complete() -> Self {
         let machine = Self { folder: tempfile::tempdir().unwrap() };
-        for folder in ["bin", "system", "shelf"] {
-            fs::create_dir(machine.path(folder)).unwrap();
+        for folder in ["bin", "system", "shelf", "repository/scripts"] {
+            fs::create_dir_all(machine.path(folder)).unwrap();
+        }
+        for file in ["scripts/bootstrap", "Cargo.toml"] {
+            let original = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").join(file);
+            fs::copy(original, machine.path("repository").join(file)).unwrap();
         }
         for name in BASICS {
             let real = ["/bin", "/usr/bin"].map(|folder| Path::new(folder).join(name));
@@ -50,12 +54,20 @@ impl Machine {
         machine.stub("bin/id", "echo 0");
         machine.stub("bin/rustc", "echo 'rustc 99.0.0 (0000000 2099-01-01)'");
         machine.stub("bin/cargo", "[ \"$1\" = install ] || exec \"$MACHINE/bin/cargo-$1\"");
-        for part in ["cargo-fmt", "cargo-clippy", "cargo-nextest", "cc", "make"] {
+        for part in ["cargo-fmt", "cargo-clippy", "cargo-nextest", "cargo-deny", "cc", "make"] {
             machine.stub(&format!("bin/{part}"), "");
         }
         machine.stub("bin/node", "echo v20.1.0");
         machine.postgres("15.8 (Debian 15.8-0+deb12u1)");
         machine
+    }
+
+    /// The repository has a web console, which is built and tested with Node.
+    pub(crate) fn with_console(self) -> Self {
+        let folder = self.path("repository/apps/web");
+        fs::create_dir_all(&folder).unwrap();
+        fs::write(folder.join("package.json"), "{}").unwrap();
+        self
     }
 
     pub(crate) fn path(&self, name: &str) -> PathBuf {
@@ -104,7 +116,7 @@ impl Machine {
     }
 
     pub(crate) fn bootstrap(&self, what: &str) -> Outcome {
-        let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../scripts/bootstrap");
+        let script = self.path("repository/scripts/bootstrap");
         let log = self.path("log");
         fs::write(&log, "").unwrap();
         let output = Command::new("/bin/sh")
