@@ -22,7 +22,9 @@ usage: cargo xtask <command>
 ";
 
 fn main() -> ExitCode {
-    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    // What is no text is no word that we know, and is shown as well as it can be.
+    let words = std::env::args_os().skip(1).map(|word| word.to_string_lossy().into_owned());
+    let arguments: Vec<String> = words.collect();
     let words: Vec<&str> = arguments.iter().map(String::as_str).collect();
     match run(&words) {
         Ok(true) => ExitCode::SUCCESS,

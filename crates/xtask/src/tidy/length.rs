@@ -8,7 +8,7 @@ use syn::spanned::Spanned as _;
 
 use super::model::{Violation, Workspace};
 use super::source::{Class, SourceFile};
-use super::tokens;
+use super::tokens::{self, Found, Function};
 
 pub(crate) const RULE: &str = "length";
 
@@ -53,7 +53,7 @@ fn measure(workspace: &Workspace) -> BTreeMap<Piece, Measure> {
         let path = source.path.clone();
         let measure = Measure { lines: source.lines, line: None };
         measured.insert(Piece::File { path }, measure);
-        for function in tokens::functions(&source.product) {
+        for function in functions_and_closures(source) {
             let piece = Piece::Function { path: source.path.clone(), name: function.value.name };
             let measure = Measure { lines: function.value.lines, line: Some(function.line) };
             let longest = measured.entry(piece).or_insert(Measure { lines: 0, line: None });
@@ -70,6 +70,18 @@ fn measure(workspace: &Workspace) -> BTreeMap<Piece, Measure> {
         }
     }
     measured
+}
+
+/// A closure counts by itself where it is not a part of a function: in a constant or a static.
+fn functions_and_closures(source: &SourceFile) -> Vec<Found<Function>> {
+    let mut found = tokens::functions(&source.product);
+    let covers = |function: &Found<Function>, line: usize| {
+        (function.line..function.line + function.value.lines).contains(&line)
+    };
+    let mut closures = tokens::closures(&source.product);
+    closures.retain(|closure| !found.iter().any(|function| covers(function, closure.line)));
+    found.extend(closures);
+    found
 }
 
 impl Piece {

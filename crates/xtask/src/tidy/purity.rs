@@ -82,6 +82,11 @@ fn is_impure(path: &[String]) -> bool {
     let segments: Vec<&str> = path.iter().map(String::as_str).collect();
     match segments.as_slice() {
         ["async" | "await"] => true,
+        // Under another name everything in it would go unseen.
+        ["std"] | ["std", "self"] => true,
+        [.., _, "stdin" | "stdout" | "stderr"] => true,
+        // On whatever it is called, it asks the clock how late it is now.
+        [.., "elapsed"] => true,
         ["std", "net", value, ..] if PURE_NET.contains(value) => false,
         ["std", part, ..] if IMPURE_STD.contains(part) => true,
         [name, _, ..] if IMPURE_CRATES.contains(name) => true,

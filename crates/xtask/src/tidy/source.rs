@@ -1,7 +1,7 @@
 //! A Rust file: its text, its tokens, and which part of it is tests.
 
-use anyhow::{Context as _, Result};
-use proc_macro2::{Delimiter, TokenStream, TokenTree};
+use anyhow::Result;
+use proc_macro2::{Delimiter, Span, TokenStream, TokenTree};
 
 use super::tokens;
 
@@ -26,11 +26,11 @@ pub(crate) struct SourceFile {
 
 impl SourceFile {
     pub(crate) fn parse(path: &str, text: &str) -> Result<Self> {
-        let tokens: TokenStream = text
-            .parse()
-            .map_err(|error| anyhow::anyhow!("{error}"))
-            .with_context(|| not_rust(path))?;
-        let syntax = syn::parse2(tokens.clone()).with_context(|| not_rust(path))?;
+        let tokens: TokenStream = text.parse().map_err(|error: proc_macro2::LexError| {
+            not_rust(path, error.span(), &error.to_string())
+        })?;
+        let syntax = syn::parse2(tokens.clone())
+            .map_err(|error| not_rust(path, error.span(), &error.to_string()))?;
         let mut test_lines = 0;
         let product = without_tests(tokens, &mut test_lines);
         Ok(Self {
@@ -93,8 +93,8 @@ pub(crate) fn mark_test_modules(sources: &mut [SourceFile]) {
     }
 }
 
-fn not_rust(path: &str) -> String {
-    format!("{path} is not valid Rust")
+fn not_rust(path: &str, span: Span, why: &str) -> anyhow::Error {
+    anyhow::anyhow!("{path}:{}: not valid Rust: {why}", span.start().line)
 }
 
 fn classify(path: &str, text: &str) -> Class {

@@ -52,7 +52,12 @@ fn is_store(path: &str) -> bool {
 /// are also English, so there the shape has to be one that prose does not have.
 pub(crate) fn recognise(text: &str) -> Option<Statement> {
     let text = without_arguments(text.trim());
-    PATTERNS.iter().find(|pattern| pattern.regex.is_match(&text)).map(|pattern| pattern.statement)
+    let small = text.to_ascii_lowercase();
+    let matches = |pattern: &&Pattern| match pattern.letters {
+        Letters::AsWritten => pattern.regex.is_match(&text),
+        Letters::Any => pattern.regex.is_match(&small),
+    };
+    PATTERNS.iter().find(matches).map(|pattern| pattern.statement)
 }
 
 /// Empties brackets that hold no query of their own, so that `extract(epoch FROM now())` does not
@@ -61,7 +66,8 @@ fn without_arguments(text: &str) -> String {
     let mut kept = String::with_capacity(text.len());
     let mut depth = 0_usize;
     for (at, letter) in text.char_indices() {
-        let opens_query = text[at + letter.len_utf8()..].trim_start().starts_with("SELECT");
+        let inside = text[at + letter.len_utf8()..].trim_start().get(..6).unwrap_or_default();
+        let opens_query = inside.eq_ignore_ascii_case("SELECT");
         match letter {
             '(' if depth > 0 || !opens_query => depth += 1,
             ')' if depth > 1 => depth -= 1,
@@ -82,7 +88,15 @@ fn without_arguments(text: &str) -> String {
 
 struct Pattern {
     statement: Statement,
+    letters: Letters,
     regex: Regex,
+}
+
+/// Which letters a pattern is about.
+#[derive(Clone, Copy)]
+enum Letters {
+    AsWritten,
+    Any,
 }
 
 /// A statement starts where the string, a line, another statement or a bracket ends before it.
@@ -106,6 +120,7 @@ const DATA: &[&str] = &[
 /// Statements that name no table, recognised only as the whole string.
 const SESSION: &[&str] = &[
     r"BEGIN(?:\s+(?:IMMEDIATE|EXCLUSIVE|DEFERRED|TRANSACTION|READ|ISOLATION)\b[\w\s,]*)?",
+    r"begin\s+(?:immediate|exclusive|deferred|transaction)",
     r"START\s+TRANSACTION\b[\w\s,]*",
     r"(?:COMMIT|ROLLBACK)(?:\s+(?:TRANSACTION|WORK|PREPARED\s+\S+))?",
     r"ROLLBACK\s+TO\s+(?:SAVEPOINT\s+)?\S+",
@@ -129,26 +144,33 @@ const FRAGMENTS: &[&str] = &[
     r"VALUES\s*\(",
 ];
 
-/// The same in small letters, with enough around the keywords to tell them from English.
+/// The same in small or mixed letters, with enough around the keywords to tell them from English.
 const SMALL: &[&str] = &[
+    r"select\s+(?:distinct\s+)?[\w.]+\s+from\s+[\w.]+(?:\s+limit\s.*)?$",
+    r"select\s+\d+\s+from\s+[\w.]+",
+    r"with\s+(?:recursive\s+)?\w+\s*(?:\(\)\s*)?as\s+\(select\s",
     r"select\s+(?:\*|[\w.]+\(.*\)|[\w.]+(?:\s*,\s*[\w.*]+)+)\s+from\s+[\w.]+",
     r"select\s+[\w.]+\s+from\s+[\w.]+\s*(?:;|\s+where\s+[\w.]+\s*(?:=|<|>|in\s|is\s)|\s+(?:order|group)\s+by\s)",
     r"(?:insert|replace)\s+into\s+[\w.]+\s*(?:\(|(?:default\s+)?values\b|select\s)",
     r"update\s+[\w.]+\s+set\s+[\w.]+\s*=",
-    r"delete\s+from\s+[\w.]+(?:\s+where\s+[\w.]+\s*(?:=|<|>|in\s|is\s)|\s*;)",
+    r"delete\s+from\s+[\w.]+(?:\s+where\s+[\w.]+\s*(?:=|<|>|in\s|is\s)|\s*(?:;|$))",
     r"create\s+(?:unique\s+|temp\s+|temporary\s+|virtual\s+)?table\s+(?:if\s+not\s+exists\s+)?[\w.]+\s*(?:\(|using\s)",
     r"create\s+(?:unique\s+)?index\s+(?:if\s+not\s+exists\s+)?[\w.]+\s+on\s+[\w.]+\s*\(",
     r"alter\s+table\s+[\w.]+\s+(?:add|drop|rename|alter)\s",
-    r"drop\s+(?:table|index|view|trigger)\s+(?:if\s+exists\s+[\w.]+|[\w.]+\s*;)",
+    r"drop\s+(?:table|index|view|trigger)\s+(?:if\s+exists\s+[\w.]+|[\w.]+\s*(?:;|$))",
 ];
 
 static PATTERNS: LazyLock<Vec<Pattern>> = LazyLock::new(|| {
-    let compile = |statement, source: String| Pattern {
+    let compile_for = |letters, statement, source: String| Pattern {
         statement,
+        letters,
         regex: Regex::new(&source).expect("the patterns above are valid"),
     };
+    let compile = |statement, source| compile_for(Letters::AsWritten, statement, source);
     let data = DATA.iter().map(|body| compile(Statement::Data, format!("{START}{body}")));
-    let small = SMALL.iter().map(|body| compile(Statement::Data, format!("{START}{body}")));
+    let small = SMALL
+        .iter()
+        .map(|body| compile_for(Letters::Any, Statement::Data, format!("{START}{body}")));
     let fragments = FRAGMENTS.iter().map(|body| compile(Statement::Data, format!("^{body}")));
     let session =
         SESSION.iter().map(|body| compile(Statement::Session, format!(r"^(?:{body})\s*;?$")));

@@ -80,6 +80,44 @@ fn function_at(trees: &[TokenTree]) -> Option<Found<Function>> {
     Some(Found { line, value: Function { name, lines } })
 }
 
+/// Every closure whose body stands in braces, from the end of its parameters to its closing brace.
+pub(crate) fn closures(stream: &TokenStream) -> Vec<Found<Function>> {
+    let mut found = Vec::new();
+    walk(stream, &mut |trees| {
+        found.extend(closure_at(trees));
+        Walk::On
+    });
+    found
+}
+
+fn closure_at(trees: &[TokenTree]) -> Option<Found<Function>> {
+    let is =
+        |tree: &TokenTree, sign| matches!(tree, TokenTree::Punct(punct) if punct.as_char() == sign);
+    let [bar, rest @ ..] = trees else {
+        return None;
+    };
+    if !is(bar, '|') {
+        return None;
+    }
+    let body = match rest {
+        // Before the braces stands what the closure returns.
+        [minus, arrow, rest @ ..] if is(minus, '-') && is(arrow, '>') => {
+            rest.iter().find(|tree| matches!(tree, TokenTree::Group(_)) || is(tree, ';'))?
+        }
+        [body, ..] => body,
+        [] => return None,
+    };
+    let TokenTree::Group(body) = body else {
+        return None;
+    };
+    if body.delimiter() != Delimiter::Brace {
+        return None;
+    }
+    let line = bar.span().start().line;
+    let lines = body.span_close().end().line - line + 1;
+    Some(Found { line, value: Function { name: "closure".to_owned(), lines } })
+}
+
 /// The names of modules, declared or written in place.
 pub(crate) fn modules(stream: &TokenStream) -> Vec<Found<String>> {
     let mut found = Vec::new();

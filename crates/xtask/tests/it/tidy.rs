@@ -175,3 +175,14 @@ fn what_is_not_understood_is_refused() {
     assert!(run.errors.starts_with("error: unknown arguments: tidy --fast\n"), "{}", run.errors);
     assert!(!run.errors.contains("backtrace"), "{}", run.errors);
 }
+
+#[cfg(unix)]
+#[test]
+fn words_that_are_no_text_are_refused_like_others() {
+    let word: &std::ffi::OsStr = std::os::unix::ffi::OsStrExt::from_bytes(b"\xff");
+    let output =
+        std::process::Command::new(env!("CARGO_BIN_EXE_xtask")).arg(word).output().unwrap();
+    assert_eq!(output.status.code(), Some(1));
+    let told = String::from_utf8(output.stderr).unwrap();
+    assert!(told.starts_with("error: unknown arguments: \u{fffd}\n"), "{told}");
+}

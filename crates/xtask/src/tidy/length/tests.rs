@@ -55,6 +55,37 @@ fn a_function_has_at_most_sixty_lines() {
 }
 
 #[test]
+fn a_closure_outside_of_functions_counts_as_one() {
+    let closure = |lines: usize, head: &str| {
+        format!(
+            "static LANES: Lanes = Lanes::new({head} {{\n{}}});\n",
+            "    lane();\n".repeat(lines - 2)
+        )
+    };
+    for head in ["||", "|one, two|", "move |one| -> Vec<Lane>"] {
+        check_at(PATH, &closure(60, head), "", &[]);
+        check_at(
+            PATH,
+            &closure(61, head),
+            "",
+            &[
+                "crates/palyra-gateway/src/router.rs:1: function closure has 61 lines, 60 are allowed",
+            ],
+        );
+    }
+    // Inside of a function it is a part of it.
+    let inside =
+        format!("fn route() {{\n    go(|| {{\n{}    }});\n}}\n", "    lane();\n".repeat(60));
+    check_at(
+        PATH,
+        &inside,
+        "",
+        &["crates/palyra-gateway/src/router.rs:1: function route has 64 lines, 60 are allowed"],
+    );
+    check_at(PATH, &format!("const BITS: u8 = ONE | TWO;\n{}", function_of(60)), "", &[]);
+}
+
+#[test]
 fn functions_inside_macros_count_too() {
     let text = format!("macro_rules! lanes {{ ($name:ident) => {{\n{}}} }}", {
         function_of(61).replace("route", "$name")

@@ -46,6 +46,13 @@ fn clock_randomness_io_and_async_are_named() {
         ("use tokio::sync::mpsc;", "tokio::sync::mpsc"),
         ("fn f() { rand::random::<u64>() }", "rand::random"),
         ("fn f() { getrandom::fill(&mut bytes) }", "getrandom::fill"),
+        ("use std as s;", "std"),
+        ("use std::{self as s};", "std::self"),
+        ("extern crate std as s;", "std"),
+        ("fn f() { std::io::stdin() }", "std::io::stdin"),
+        ("fn f() { io::stdout() }", "io::stdout"),
+        ("use std::io::{self, stderr};", "std::io::stderr"),
+        ("fn f() { UNIX_EPOCH.elapsed() }", "elapsed"),
         ("async fn f() {}", "async"),
         ("macro_rules! f { () => { later.await } }", "await"),
     ] {

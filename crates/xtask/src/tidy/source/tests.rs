@@ -76,7 +76,12 @@ fn files_behind_a_test_module_are_tests() {
 }
 
 #[test]
-fn what_is_not_rust_is_named() {
-    let error = SourceFile::parse("crates/a/src/lib.rs", "fn (").err().unwrap();
-    assert_eq!(error.to_string(), "crates/a/src/lib.rs is not valid Rust");
+fn a_syntax_error_is_told_with_its_line() {
+    for text in ["fn a() {}\n\nfn b( {}\n", "fn a() {}\n\nlet\n", "fn a() {}\n\n\"open"] {
+        let Err(error) = SourceFile::parse("crates/a/src/lane.rs", text) else {
+            panic!("{text} was read");
+        };
+        let told = format!("{error:#}");
+        assert!(told.starts_with("crates/a/src/lane.rs:3: not valid Rust: "), "{text:?}: {told}");
+    }
 }
