@@ -20,21 +20,24 @@ pub const VARIABLE: &str = "PALYRA_DATA_DIR";
 /// The part of the surroundings that says where programs keep their data.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Surroundings {
-    /// `XDG_DATA_HOME`; what is empty counts as not set.
+    /// `XDG_DATA_HOME`; what is not an absolute path counts as not set.
     pub xdg_data_home: Option<OsString>,
-    /// `HOME`.
+    /// `HOME`; likewise.
     pub home: Option<OsString>,
 }
 
 /// The data directory: as told, or where the platform keeps the data of programs. None if neither
 /// says anything.
 pub fn locate(told: Option<PathBuf>, around: Surroundings) -> Option<PathBuf> {
-    let below_home = |below: &str| around.home.map(|home| PathBuf::from(home).join(below));
+    // What is not an absolute path would put the data wherever the program happens to be started.
+    let absolute =
+        |folder: Option<OsString>| folder.map(PathBuf::from).filter(|it| it.is_absolute());
+    let below_home = |below: &str| absolute(around.home).map(|home| home.join(below));
     told.or_else(|| {
-        let of_platform = match around.xdg_data_home {
-            Some(folder) if !folder.is_empty() => Some(PathBuf::from(folder)),
-            _ if cfg!(target_os = "macos") => below_home("Library/Application Support"),
-            _ => below_home(".local/share"),
+        let of_platform = match absolute(around.xdg_data_home) {
+            Some(folder) => Some(folder),
+            None if cfg!(target_os = "macos") => below_home("Library/Application Support"),
+            None => below_home(".local/share"),
         };
         of_platform.map(|folder| folder.join("palyra"))
     })

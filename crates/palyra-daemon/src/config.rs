@@ -1,70 +1,191 @@
-//! `palyra.toml`. Every option is in `docs/palyra.example.toml`, with its default.
+//! What an operator can choose: `palyra.toml`, the environment, the command line.
+//!
+//! Doc comments on options are what `docs/palyra.example.toml` and `palyra config explain` show.
 
-use std::path::Path;
+mod edit;
+mod example;
+mod layers;
+mod options;
+mod told;
+mod value;
+mod view;
 
+use std::net::{Ipv4Addr, SocketAddr};
+
+use palyra_common::DeploymentProfile;
+use palyra_common::time::Duration;
 use palyra_storage::StorageConfig;
-use serde::Deserialize;
+use palyra_vault::VaultConfig;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+pub(crate) use edit::{edited, value_of, write};
+pub(crate) use example::render as example;
+pub(crate) use layers::{Given, Loaded, Origin, layered, load};
+pub(crate) use options::all as options;
+pub(crate) use told::without_quotations;
 
 use crate::failure::Failure;
-use crate::flags::Flags;
 
-/// The whole file.
-#[derive(Debug, Clone, Default, PartialEq, Deserialize)]
+/// The whole configuration.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub(crate) struct Config {
+    /// How this installation is run.
+    pub(crate) deployment: DeploymentConfig,
+    /// The web console and the HTTP API.
+    pub(crate) http: HttpConfig,
+    /// The gRPC API.
+    pub(crate) grpc: GrpcConfig,
     /// Where data is kept.
     pub(crate) storage: StorageConfig,
+    /// Where the key to the secrets comes from.
+    pub(crate) vault: VaultConfig,
+    /// What is logged.
+    pub(crate) log: LogConfig,
 }
 
-/// Defaults, then the file, then the environment and the command line.
-pub(crate) fn load(flags: &Flags, data_dir: &Path) -> Result<Config, Failure> {
-    let in_data_dir = data_dir.join("palyra.toml");
-    let mut config = match &flags.config {
-        Some(path) => read(path)?,
-        None if in_data_dir.exists() => read(&in_data_dir)?,
-        None => Config::default(),
-    };
-    if let Some(url) = &flags.storage_url {
-        config.storage.url = url.clone();
-    }
-    config.storage.check().map_err(|error| Failure::Refused { error })?;
-    Ok(config)
+/// Section `[deployment]`.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub(crate) struct DeploymentConfig {
+    /// The way in which Palyra is run here: local (one person's machine), single-vm (one server)
+    /// or worker-enabled (several nodes on one Postgres). `palyra deployment explain` tells what
+    /// each sets and checks.
+    #[schemars(with = "String")]
+    pub(crate) profile: DeploymentProfile,
 }
 
-fn read(path: &Path) -> Result<Config, Failure> {
-    let wrong = |what: String| Failure::Config { path: path.to_owned(), what };
-    let text = std::fs::read_to_string(path).map_err(|error| wrong(error.to_string()))?;
-    toml::from_str(&text).map_err(|error| wrong(told(&text, &error)))
+/// Section `[http]`.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub(crate) struct HttpConfig {
+    /// The address and port to listen on. Port 0 picks a free one; runtime.json in the data
+    /// directory tells which. Only loopback addresses are accepted: to be reached from elsewhere,
+    /// put a reverse proxy with TLS on this machine before it and name its host in `hosts`.
+    #[schemars(with = "String")]
+    pub(crate) bind: SocketAddr,
+    /// Further names under which this daemon is reached, such as palyra.example.org, with a port
+    /// if it is not the usual one. A request for any other name is refused, which keeps foreign
+    /// pages from reaching the daemon through a name of theirs.
+    pub(crate) hosts: Vec<String>,
+    /// The largest body of a request in bytes.
+    pub(crate) max_body_bytes: u32,
+    /// The largest head of a request (its line and headers) in bytes, from 8192.
+    pub(crate) max_header_bytes: u32,
+    /// How deep the JSON of a request may be nested.
+    pub(crate) max_json_depth: u32,
+    /// How many connections may be open at once.
+    pub(crate) max_connections: u32,
+    /// How many requests are worked on at once. Further ones are told to come back.
+    pub(crate) max_requests: u32,
+    /// How many requests per second one credential may make, and twice as many in a burst.
+    /// 0: any number.
+    pub(crate) requests_per_second: u32,
+    /// How long a request may take to arrive, and then to be answered.
+    #[schemars(with = "String")]
+    pub(crate) request_timeout: Duration,
+    /// How long requests under way may go on when the daemon is asked to stop.
+    #[schemars(with = "String")]
+    pub(crate) drain_timeout: Duration,
+    /// Whether /metrics can be read without a login.
+    pub(crate) open_metrics: bool,
 }
 
-/// Where the mistake is and what is wrong. What is written there may be a password, so it is left
-/// out, also where serde quotes it.
-fn told(text: &str, error: &toml::de::Error) -> String {
-    let what = without_quotations(error.message());
-    let Some(before) = error.span().and_then(|span| text.get(..span.start)) else {
-        return what;
-    };
-    let line = before.matches('\n').count() + 1;
-    let column = before.chars().rev().take_while(|char| *char != '\n').count() + 1;
-    format!("line {line}, column {column}: {what}")
-}
-
-/// The message on one line, with `"…"` for every text between quotes.
-fn without_quotations(message: &str) -> String {
-    let (mut kept, mut quoted, mut escaped) = (String::new(), false, false);
-    for char in message.chars() {
-        match char {
-            '"' if !escaped => {
-                kept.push_str(if quoted { "…\"" } else { "\"" });
-                quoted = !quoted;
-            }
-            '\n' if !quoted => kept.push_str(", "),
-            _ if !quoted => kept.push(char),
-            _ => {}
+impl Default for HttpConfig {
+    fn default() -> Self {
+        Self {
+            bind: SocketAddr::from((Ipv4Addr::LOCALHOST, 7142)),
+            hosts: Vec::new(),
+            max_body_bytes: 1 << 20,
+            max_header_bytes: 32 << 10,
+            max_json_depth: 32,
+            max_connections: 1_024,
+            max_requests: 256,
+            requests_per_second: 500,
+            request_timeout: Duration::from_secs(30),
+            drain_timeout: Duration::from_secs(10),
+            open_metrics: false,
         }
-        escaped = quoted && char == '\\' && !escaped;
     }
-    kept
+}
+
+/// Section `[grpc]`.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub(crate) struct GrpcConfig {
+    /// The address and port to listen on, as for `http.bind`.
+    #[schemars(with = "String")]
+    pub(crate) bind: SocketAddr,
+    /// Whether the list of services can be read without a login.
+    pub(crate) open_reflection: bool,
+}
+
+impl Default for GrpcConfig {
+    fn default() -> Self {
+        Self { bind: SocketAddr::from((Ipv4Addr::LOCALHOST, 7443)), open_reflection: false }
+    }
+}
+
+/// Section `[log]`.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub(crate) struct LogConfig {
+    /// How much is logged: error, warn, info, debug or trace, also for single modules, as in
+    /// warn,palyra_storage=debug.
+    pub(crate) level: String,
+    /// How a line is written: pretty for people, json for programs.
+    #[schemars(with = "String")]
+    pub(crate) format: LogFormat,
+}
+
+/// How a line of the log is written.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum LogFormat {
+    #[default]
+    Pretty,
+    Json,
+}
+
+impl Default for LogConfig {
+    fn default() -> Self {
+        Self { level: "info".into(), format: LogFormat::default() }
+    }
+}
+
+impl Config {
+    /// Refuses values that cannot work.
+    fn check(&self) -> Result<(), Failure> {
+        self.storage.check().map_err(|error| Failure::Refused(error.envelope()))?;
+        self.vault.check().map_err(|error| Failure::Refused(error.envelope()))?;
+        crate::log::filter(&self.log.level)?;
+        let refuse = |what: &str| Err(Failure::Option { what: what.into() });
+        let http = &self.http;
+        if http.max_header_bytes < 8_192 || http.max_header_bytes > 1 << 20 {
+            return refuse("http.max_header_bytes is from 8192 to 1048576");
+        }
+        if !(1..=128).contains(&http.max_json_depth) {
+            return refuse("http.max_json_depth is from 1 to 128");
+        }
+        if http.max_connections == 0 || http.max_requests == 0 {
+            return refuse("http.max_connections and http.max_requests are at least 1");
+        }
+        if http.request_timeout < Duration::from_millis(100) {
+            return refuse("http.request_timeout is at least 100ms");
+        }
+        match http.hosts.iter().find(|host| !is_host(host)) {
+            Some(host) => refuse(&format!(
+                "http.hosts: {host:?} is not a host or host:port, without http:// and path"
+            )),
+            None => Ok(()),
+        }
+    }
+}
+
+fn is_host(text: &str) -> bool {
+    text.parse::<axum::http::uri::Authority>()
+        .is_ok_and(|authority| !authority.as_str().contains('@') && !authority.host().is_empty())
 }
 
 #[cfg(test)]

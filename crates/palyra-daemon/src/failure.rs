@@ -1,63 +1,129 @@
 //! Why the daemon did not start, or had to stop, told to a person.
 
+use std::fmt;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-use palyra_common::error::{ErrorCode, StableErrorEnvelope};
+use palyra_common::{ErrorCode, StableErrorEnvelope};
+use palyra_identity::AuthError;
 use palyra_storage::StorageError;
 use palyra_storage::blob::BlobError;
 
-#[derive(Debug, thiserror::Error)]
+#[derive(Debug)]
 pub(crate) enum Failure {
-    #[error("{}", told(&error.envelope()))]
-    Storage {
-        #[from]
-        error: StorageError,
+    Storage(StorageError),
+    /// A setting that a part cannot work with.
+    Refused(StableErrorEnvelope),
+    Blobs(BlobError),
+    Access(AuthError),
+    /// A mistake in the configuration file.
+    Config {
+        path: PathBuf,
+        what: String,
     },
-    /// A setting that storage cannot work with.
-    #[error("{}", told(&error.envelope()))]
-    Refused { error: StorageError },
-    #[error("{}", told(&error.envelope()))]
-    Blobs {
-        #[from]
-        error: BlobError,
+    UnknownKey {
+        place: String,
+        key: String,
+        nearest: Option<String>,
     },
-    #[error("{}", told(&StableErrorEnvelope::new(
-        ErrorCode::CommonInvalidInput, format!("{}: {what}", path.display()))))]
-    Config { path: PathBuf, what: String },
-    #[error("{}", told(&StableErrorEnvelope::new(
-        ErrorCode::CommonInvalidInput,
-        "there is no data directory, because HOME is not set; give one with --data-dir")))]
+    /// A value that an option cannot have.
+    Option {
+        what: String,
+    },
     NoDataDir,
-    #[error("{}", told(&StableErrorEnvelope::new(
-        ErrorCode::CommonInvalidInput, format!("--log {directive}: {what}"))))]
-    Log { directive: String, what: String },
-    #[error("palyrad: stopped because the service that renews its leases has ended\n")]
+    /// A listener that could not be opened, or must not be.
+    Listen(StableErrorEnvelope),
     KeeperGone,
-    #[error("palyrad: stopped before its work was finished, because it was asked twice\n")]
     AskedTwice,
-    #[error("palyrad could not start: {0:#}\n")]
     Startup(anyhow::Error),
 }
 
 impl Failure {
+    /// The failure as users of every surface see it.
+    pub(crate) fn envelope(&self) -> StableErrorEnvelope {
+        let new = |code, what: String| StableErrorEnvelope::new(code, what);
+        match self {
+            Self::Storage(error) => error.envelope(),
+            Self::Blobs(error) => error.envelope(),
+            Self::Access(error) => error.envelope(),
+            Self::Refused(envelope) | Self::Listen(envelope) => envelope.clone(),
+            Self::Config { path, what } => {
+                new(ErrorCode::ConfigInvalid, format!("{}: {what}", path.display()))
+            }
+            Self::UnknownKey { place, key, nearest } => {
+                let nearest = nearest.as_ref().map(|key| format!("; did you mean {key}?"));
+                let nearest = nearest.unwrap_or_default();
+                new(
+                    ErrorCode::ConfigUnknownKey,
+                    format!("{place}: {key} is not an option{nearest}"),
+                )
+            }
+            Self::Option { what } => new(ErrorCode::ConfigInvalid, what.clone()),
+            Self::NoDataDir => new(
+                ErrorCode::ConfigInvalid,
+                "there is no data directory, because HOME is not set; give one with --data-dir"
+                    .into(),
+            ),
+            Self::KeeperGone => {
+                let what = "stopped because the service that renews its leases has ended";
+                new(ErrorCode::DaemonFailed, what.into())
+            }
+            Self::AskedTwice => {
+                let what = "stopped before its work was finished, because it was asked twice";
+                new(ErrorCode::DaemonStopped, what.into())
+            }
+            Self::Startup(error) => new(ErrorCode::DaemonFailed, format!("{error:#}")),
+        }
+    }
+
     /// 2 for what the operator asked wrongly, 1 for everything else.
     pub(crate) fn exit_code(&self) -> ExitCode {
         match self {
-            Failure::Config { .. }
-            | Failure::Refused { .. }
-            | Failure::NoDataDir
-            | Failure::Log { .. } => ExitCode::from(2),
-            Failure::Storage { .. }
-            | Failure::Blobs { .. }
-            | Failure::KeeperGone
-            | Failure::AskedTwice
-            | Failure::Startup(_) => ExitCode::FAILURE,
+            Self::Config { .. }
+            | Self::UnknownKey { .. }
+            | Self::Option { .. }
+            | Self::Refused(_)
+            | Self::NoDataDir => ExitCode::from(2),
+            Self::Storage(_)
+            | Self::Blobs(_)
+            | Self::Access(_)
+            | Self::Listen(_)
+            | Self::KeeperGone
+            | Self::AskedTwice
+            | Self::Startup(_) => ExitCode::FAILURE,
         }
     }
 }
 
-fn told(envelope: &StableErrorEnvelope) -> String {
-    let (code, message) = (envelope.code(), envelope.message());
-    format!("palyrad: {message}\n  code: {code}\n  what to do: {}\n", envelope.recovery_hint())
+impl fmt::Display for Failure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let envelope = self.envelope();
+        writeln!(f, "palyrad: {}", envelope.message())?;
+        writeln!(f, "  code: {}", envelope.code())?;
+        writeln!(f, "  what to do: {}", envelope.recovery_hint())
+    }
+}
+
+impl From<StorageError> for Failure {
+    fn from(error: StorageError) -> Self {
+        Self::Storage(error)
+    }
+}
+
+impl From<BlobError> for Failure {
+    fn from(error: BlobError) -> Self {
+        Self::Blobs(error)
+    }
+}
+
+impl From<AuthError> for Failure {
+    fn from(error: AuthError) -> Self {
+        Self::Access(error)
+    }
+}
+
+impl From<anyhow::Error> for Failure {
+    fn from(error: anyhow::Error) -> Self {
+        Self::Startup(error)
+    }
 }

@@ -1,48 +1,121 @@
 //! The command line.
 
+use std::collections::BTreeMap;
 use std::path::PathBuf;
 
-use clap::Parser;
+use clap::{Parser, Subcommand};
+use palyra_common::data_dir::{self, Surroundings};
 use palyra_storage::StorageUrl;
+
+use crate::config::Given;
 
 /// The Palyra daemon.
 ///
-/// Without any option it keeps one SQLite file in the data directory of the platform and works
-/// until it gets SIGTERM or Ctrl-C.
+/// Without any option it keeps one SQLite file in the data directory of the platform, prints where
+/// to log in, and works until it gets SIGTERM or Ctrl-C.
 ///
 /// Example: palyrad --data-dir /srv/palyra
 #[derive(Debug, Clone, Parser)]
-#[command(name = "palyrad", version, verbatim_doc_comment)]
+#[command(name = "palyrad", version, verbatim_doc_comment, subcommand_negates_reqs = true)]
 pub(crate) struct Flags {
+    #[command(subcommand)]
+    pub(crate) command: Option<Command>,
+
     /// Where this node keeps its files
-    #[arg(long, value_name = "FOLDER", env = "PALYRA_DATA_DIR")]
+    #[arg(long, value_name = "FOLDER", env = "PALYRA_DATA_DIR", global = true)]
     pub(crate) data_dir: Option<PathBuf>,
 
     /// The configuration file; without this option, palyra.toml in the data directory if there is
     /// one
-    #[arg(long, value_name = "FILE", env = "PALYRA_CONFIG")]
+    #[arg(long, value_name = "FILE", env = "PALYRA_CONFIG", global = true)]
     pub(crate) config: Option<PathBuf>,
 
-    /// A database that several nodes share, as postgres://…, instead of the SQLite file
-    #[arg(long, value_name = "URL", env = "PALYRA_STORAGE_URL", hide_env_values = true)]
-    pub(crate) storage_url: Option<StorageUrl>,
+    /// The address of the console and the HTTP API [default: 127.0.0.1:7142]
+    #[arg(long, value_name = "ADDRESS")]
+    http_bind: Option<String>,
 
-    /// What is logged: error, warn, info, debug or trace, also for single modules, as in
-    /// warn,palyra_storage=debug
-    #[arg(long, value_name = "LEVEL", env = "PALYRA_LOG", default_value = "info")]
-    pub(crate) log: String,
+    /// The address of the gRPC API [default: 127.0.0.1:7443]
+    #[arg(long, value_name = "ADDRESS")]
+    grpc_bind: Option<String>,
+
+    /// A database that several nodes share, as postgres://…, instead of the SQLite file
+    #[arg(long, value_name = "URL")]
+    storage_url: Option<StorageUrl>,
+
+    /// How much is logged: error, warn, info, debug or trace, also for single modules, as in
+    /// warn,palyra_storage=debug [default: info]
+    #[arg(long, value_name = "LEVEL")]
+    log_level: Option<String>,
+}
+
+/// What is done instead of serving.
+#[derive(Debug, Clone, Subcommand)]
+pub(crate) enum Command {
+    /// Look at the configuration, check it or change it
+    #[command(subcommand)]
+    Config(ConfigCommand),
+    /// Make the checks of the deployment profile and tell what they saw
+    Preflight {
+        /// Write JSON
+        #[arg(long)]
+        json: bool,
+    },
+    /// Print a description of the HTTP API, as OpenAPI
+    Openapi,
+}
+
+/// About the configuration, without a daemon.
+#[derive(Debug, Clone, Subcommand)]
+pub(crate) enum ConfigCommand {
+    /// Print every option that a start would use, as JSON
+    Show,
+    /// Check a file, or what a start would use
+    Validate {
+        /// The file to check alone
+        file: Option<PathBuf>,
+    },
+    /// Set an option in the file
+    Set {
+        /// Its name, as http.bind
+        key: String,
+        /// Its value, as in the environment; a list is written with commas
+        value: String,
+    },
+    /// Remove an option from the file
+    Unset {
+        /// Its name
+        key: String,
+    },
+    /// Print an example with every option
+    Example,
 }
 
 impl Flags {
     /// The data directory: as told, or where the platform keeps the data of programs.
     pub(crate) fn data_dir(&self) -> Option<PathBuf> {
-        let of_home =
-            |below: &str| std::env::var_os("HOME").map(|home| PathBuf::from(home).join(below));
-        let of_platform = || match std::env::var_os("XDG_DATA_HOME") {
-            Some(folder) if !folder.is_empty() => Some(PathBuf::from(folder)),
-            _ if cfg!(target_os = "macos") => of_home("Library/Application Support"),
-            _ => of_home(".local/share"),
+        let around = Surroundings {
+            xdg_data_home: std::env::var_os("XDG_DATA_HOME"),
+            home: std::env::var_os("HOME"),
         };
-        self.data_dir.clone().or_else(|| of_platform().map(|folder| folder.join("palyra")))
+        data_dir::locate(self.data_dir.clone(), around)
+    }
+
+    /// What the command line and the environment say about options.
+    pub(crate) fn given(&self) -> Given {
+        let url = self.storage_url.as_ref().map(|url| url.expose().to_owned());
+        let flags = [
+            ("http.bind", self.http_bind.clone()),
+            ("grpc.bind", self.grpc_bind.clone()),
+            ("storage.url", url),
+            ("log.level", self.log_level.clone()),
+        ];
+        let flags = flags.into_iter().filter_map(|(key, text)| Some((key, text?)));
+        let env = std::env::vars_os().filter_map(|(name, text)| {
+            let name = name.into_string().ok()?;
+            // What is not UTF-8 is refused like any other value that does not fit.
+            name.starts_with("PALYRA_").then(|| (name, text.to_string_lossy().into_owned()))
+        });
+        let flags: BTreeMap<_, _> = flags.collect();
+        Given { file: self.config.clone(), env: env.collect(), flags }
     }
 }

@@ -1,24 +1,68 @@
-//! What is logged.
+//! What is logged. Secrets that the vault knows are taken out of every line.
 
-use tracing_subscriber::EnvFilter;
+use std::io::Stderr;
+
+use palyra_vault::{RedactingWriter, Redactor};
 use tracing_subscriber::filter::LevelFilter;
+use tracing_subscriber::fmt::MakeWriter;
+use tracing_subscriber::layer::SubscriberExt;
+use tracing_subscriber::util::SubscriberInitExt;
+use tracing_subscriber::{EnvFilter, Layer, Registry, fmt, reload};
 
+use crate::config::{LogConfig, LogFormat};
 use crate::failure::Failure;
 
-/// Logs to standard error what `directives` ask for.
-pub(crate) fn start(directives: &str) -> Result<(), Failure> {
-    let filter = filter(directives)?;
-    tracing_subscriber::fmt().with_writer(std::io::stderr).with_env_filter(filter).init();
-    Ok(())
+/// Changes what is logged while the daemon runs.
+#[derive(Debug, Clone)]
+pub(crate) struct LogHandle(reload::Handle<EnvFilter, Registry>);
+
+impl LogHandle {
+    pub(crate) fn set_level(&self, directives: &str) -> Result<(), Failure> {
+        // It fails only when logging has ended, with the process.
+        let _ = self.0.reload(filter(directives)?);
+        Ok(())
+    }
 }
 
-fn filter(directives: &str) -> Result<EnvFilter, Failure> {
+/// Logs to standard error from now on.
+pub(crate) fn start(config: &LogConfig, redactor: Redactor) -> Result<LogHandle, Failure> {
+    let (filter, handle) = reload::Layer::new(filter(&config.level)?);
+    let writer = RedactedStderr(redactor);
+    // Telling of a log that cannot be written would panic where standard error is closed.
+    let lines = match config.format {
+        LogFormat::Pretty => fmt::layer().log_internal_errors(false).with_writer(writer).boxed(),
+        LogFormat::Json => {
+            fmt::layer().json().log_internal_errors(false).with_writer(writer).boxed()
+        }
+    };
+    tracing_subscriber::registry().with(filter).with(lines).init();
+    Ok(LogHandle(handle))
+}
+
+/// Standard error, without secrets.
+struct RedactedStderr(Redactor);
+
+impl<'a> MakeWriter<'a> for RedactedStderr {
+    type Writer = RedactingWriter<Stderr>;
+
+    fn make_writer(&'a self) -> Self::Writer {
+        RedactingWriter::new(self.0.clone(), std::io::stderr())
+    }
+}
+
+/// Reads directives, and refuses what would silently log nothing.
+pub(crate) fn filter(directives: &str) -> Result<EnvFilter, Failure> {
     let mut filter = EnvFilter::default();
+    if !directives.split(',').any(|part| part.trim().parse::<LevelFilter>().is_ok()) {
+        // A module alone would silence all the others.
+        filter = filter.add_directive(LevelFilter::INFO.into());
+    }
     for directive in directives.split(',').map(str::trim).filter(|part| !part.is_empty()) {
-        let refuse = |what: String| Failure::Log { directive: directive.into(), what };
+        let refuse = |what: String| Failure::Option { what: format!("log.level: {what}") };
         // A word alone would be taken for a module, and a mistyped level would silence all others.
         if !directive.contains('=') && directive.parse::<LevelFilter>().is_err() {
-            return Err(refuse("not a level; for a module, write MODULE=LEVEL".into()));
+            let what = format!("{directive:?} is not a level; for a module, write MODULE=LEVEL");
+            return Err(refuse(what));
         }
         let parsed = directive.parse();
         filter =

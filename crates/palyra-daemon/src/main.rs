@@ -1,40 +1,83 @@
 //! `palyrad`: the composition root. It reads the configuration, opens the database, starts the
 //! services and stops them again; what they do is in the crates below.
 
+mod app;
+mod audit;
 mod config;
+mod config_command;
+mod doctor;
 mod failure;
 mod flags;
+mod hosts;
 mod log;
+mod metrics;
+mod ready;
+mod runtime_file;
 mod serve;
+mod settings;
+mod transport;
 
 use std::io::Write;
 use std::process::ExitCode;
 
 use clap::Parser;
 
-use flags::Flags;
+use failure::Failure;
+use flags::{Command, Flags};
 
 fn main() -> ExitCode {
-    let flags = Flags::parse();
-    if let Err(failure) = log::start(&flags.log) {
-        return report(&failure);
-    }
-    let runtime = match tokio::runtime::Builder::new_multi_thread().enable_all().build() {
-        Ok(runtime) => runtime,
-        Err(error) => return report(&failure::Failure::Startup(error.into())),
+    let flags = match Flags::try_parse() {
+        Ok(flags) => flags,
+        Err(error) => return usage(&error),
     };
-    let served = runtime.block_on(serve::serve(&flags));
-    // Whoever stops us early does not wait for a thread that still opens the database.
-    runtime.shutdown_background();
-    match served {
-        Ok(()) => ExitCode::SUCCESS,
-        Err(failure) => report(&failure),
+    match run(&flags) {
+        Ok(code) => code,
+        Err(failure) => {
+            // Nobody is left to tell if standard error is closed.
+            let _ = std::io::stderr().write_all(failure.to_string().as_bytes());
+            failure.exit_code()
+        }
     }
 }
 
-/// Says what failed, under which code, and what to do.
-fn report(failure: &failure::Failure) -> ExitCode {
-    // Nobody is left to tell if standard error is closed.
-    let _ = std::io::stderr().write_all(failure.to_string().as_bytes());
-    failure.exit_code()
+fn run(flags: &Flags) -> Result<ExitCode, Failure> {
+    match &flags.command {
+        Some(Command::Openapi) => {
+            print(&transport::http::openapi());
+            return Ok(ExitCode::SUCCESS);
+        }
+        Some(Command::Config(command)) => return config_command::run(flags, command),
+        Some(Command::Preflight { json }) => return doctor::preflight(flags, *json),
+        None => {}
+    }
+    let data_dir = flags.data_dir().ok_or(Failure::NoDataDir)?;
+    let given = flags.given();
+    let loaded = config::load(&given, &data_dir)?;
+    let runtime = runtime()?;
+    let served = runtime.block_on(serve::serve(given, &data_dir, loaded));
+    // Whoever stops us early does not wait for a thread that still opens the database.
+    runtime.shutdown_background();
+    served.map(|()| ExitCode::SUCCESS)
+}
+
+fn runtime() -> Result<tokio::runtime::Runtime, Failure> {
+    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build();
+    runtime.map_err(|error| Failure::Startup(error.into()))
+}
+
+/// What clap says, without the password of a URL that stands where none belongs.
+fn usage(error: &clap::Error) -> ExitCode {
+    let text = error.render().to_string();
+    let text = palyra_vault::Redactor::new().redact(&text).into_owned();
+    if error.use_stderr() {
+        let _ = std::io::stderr().write_all(text.as_bytes());
+        return ExitCode::from(2);
+    }
+    print(&text);
+    ExitCode::SUCCESS
+}
+
+/// Writes what was asked for. A reader that has gone has read enough.
+fn print(text: &str) {
+    let _ = std::io::stdout().write_all(text.as_bytes());
 }

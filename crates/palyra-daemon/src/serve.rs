@@ -1,38 +1,42 @@
 //! From start to stop.
 
 mod node;
+mod parts;
 mod stop;
 
 use std::io::Write;
 use std::path::Path;
-use std::sync::Arc;
 
-use palyra_common::time::{Clock, Duration};
-use palyra_storage::blob::BlobStore;
-use palyra_storage::journal::JournalEvent;
-use palyra_storage::lease::{LeaseKeeper, Leases};
+use palyra_storage::lease::LeaseKeeper;
 use palyra_storage::retention::{Sweeper, ground_rules};
-use palyra_storage::{
-    Database, MIGRATIONS, OpenOptions, StorageConfig, StorageError, SystemClock, new_id,
-};
+use palyra_storage::{Database, MIGRATIONS, OpenOptions};
+use palyra_vault::Redactor;
 use stop::Stop;
 use tokio::sync::watch;
+use tokio::task::JoinSet;
 
-use crate::config;
+use crate::app::App;
+use crate::config::{Given, Loaded};
 use crate::failure::Failure;
-use crate::flags::Flags;
+use crate::runtime_file::RuntimeFile;
+use crate::transport::http::{Listeners, login_link, router};
+use crate::transport::{grpc, http};
+use crate::{audit, log, settings};
 
 /// How often old rows are looked for.
-const SWEEP_EVERY: Duration = Duration::from_mins(10);
+const SWEEP_EVERY: palyra_common::time::Duration = palyra_common::time::Duration::from_mins(10);
 
 /// Runs until told to stop.
-pub(crate) async fn serve(flags: &Flags) -> Result<(), Failure> {
+pub(crate) async fn serve(given: Given, data_dir: &Path, loaded: Loaded) -> Result<(), Failure> {
     // Listen first: a signal that comes during the start is not lost.
     let mut stop = Stop::listen().map_err(|error| Failure::Startup(error.into()))?;
-    let data_dir = flags.data_dir().ok_or(Failure::NoDataDir)?;
-    let config = config::load(flags, &data_dir)?.storage;
-    let options =
-        OpenOptions { data_dir: data_dir.clone(), config: config.clone(), migrations: MIGRATIONS };
+    let redactor = Redactor::new();
+    let log = log::start(&loaded.config.log, redactor.clone())?;
+    for name in &loaded.strange_env {
+        tracing::warn!(name, "this variable looks like an option of Palyra and is none");
+    }
+    let config = loaded.config.storage.clone();
+    let options = OpenOptions { data_dir: data_dir.to_owned(), config, migrations: MIGRATIONS };
     let db = tokio::select! {
         opened = Database::open(options) => opened?,
         // What opening has begun is made good by the next start, as after a crash.
@@ -42,76 +46,122 @@ pub(crate) async fn serve(flags: &Flags) -> Result<(), Failure> {
         }
     };
     let (ask, asked) = watch::channel(None);
+    let start = parts::Start { db: db.clone(), given, loaded, log, redactor };
     tokio::select! {
-        ended = work(&db, &config, &data_dir, asked) => ended,
+        ended = work(start, data_dir, asked) => ended,
         () = stop.twice(ask) => Err(Failure::AskedTwice),
     }
 }
 
 /// Starts the services, waits for a reason to stop, and stops them.
 async fn work(
-    db: &Database,
-    config: &StorageConfig,
+    start: parts::Start,
     data_dir: &Path,
     asked: watch::Receiver<Option<&'static str>>,
 ) -> Result<(), Failure> {
-    let clock: Arc<dyn Clock> = Arc::new(SystemClock);
-    let blobs = BlobStore::open(db.clone(), clock.clone(), config, data_dir)?;
-    record(db, "daemon.started").await?;
+    let (app, listeners) = parts::open(start, data_dir).await?;
+    audit::about_node(&app.db, app.clock.now(), "daemon.started").await?;
 
-    let leases = Leases::new(db.clone(), clock.clone(), config.lease_ttl);
-    let (keeper, node) = LeaseKeeper::new(db.clone(), leases.clone());
-    let rules = ground_rules(db.engine());
-    let sweeper = Sweeper::new(db.clone(), leases, clock, rules, SWEEP_EVERY).with_blobs(blobs);
+    let (keeper, node) = LeaseKeeper::new(app.db.clone(), app.leases.clone());
     let (stopping, stopped) = watch::channel(false);
-    let keeping = tokio::spawn(keeper.run(until(stopped.clone())));
-    let sweeping = tokio::spawn(sweeper.run(until(stopped)));
-    announce(db, data_dir).await?;
+    let mut services = JoinSet::new();
+    services.spawn(keeper.run(until(stopped.clone())));
+    services.spawn(sweeper(&app).run(until(stopped.clone())));
+    services.spawn(app.vault.feed().run(until(stopped.clone())));
+    services.spawn(reload_when_asked(app.clone(), until(stopped.clone())));
+    let serving = Listeners { tcp: listeners.http, local: listeners.local };
+    services.spawn(http_server(&app).run(serving, stopped.clone()));
+    let grpc = grpc::serve(app.clone(), listeners.grpc, stopped);
+    services.spawn(async {
+        if let Err(error) = grpc.await {
+            tracing::error!(error = format!("{error:#}"), "the gRPC API has ended");
+        }
+    });
+    let file = RuntimeFile::write(&app).map_err(|error| Failure::Startup(error.into()))?;
+    announce(&app).await?;
 
     let reason = tokio::select! {
         reason = stop::asked(asked) => Ok(reason),
-        reason = node::must_stop(node) => reason,
+        reason = node::must_stop(node, &app.leases_healthy) => reason,
     };
     tracing::info!(reason = reason.as_ref().map_or("a service has ended", |told| told), "stopping");
     stopping.send_replace(true);
-    for task in [keeping, sweeping] {
-        if let Err(error) = task.await {
+    while let Some(ended) = services.join_next().await {
+        if let Err(error) = ended {
             tracing::error!(%error, "a service did not end well");
         }
     }
-    record(db, "daemon.stopped").await?;
-    db.close().await;
+    file.remove(&app);
+    audit::about_node(&app.db, app.clock.now(), "daemon.stopped").await?;
+    app.db.close().await;
     reason.map(drop)
 }
 
-/// The line that whoever started us waits for.
-async fn announce(db: &Database, data_dir: &Path) -> Result<(), StorageError> {
-    let (engine, schema) = (db.engine().as_str(), db.schema().await?.version);
-    let line =
-        format!("palyrad is ready: {engine}, schema {schema}, data in {}\n", data_dir.display());
-    // A closed standard output is no reason not to work.
-    let _ = std::io::stdout().write_all(line.as_bytes());
-    Ok(())
+fn sweeper(app: &App) -> Sweeper {
+    let mut rules = ground_rules(app.db.engine());
+    rules.extend(palyra_identity::rules());
+    let (db, leases, clock) = (app.db.clone(), app.leases.clone(), app.clock.clone());
+    Sweeper::new(db, leases, clock, rules, SWEEP_EVERY).with_blobs(app.blobs.clone())
 }
 
-async fn record(db: &Database, action: &'static str) -> Result<(), StorageError> {
-    let node = db.incarnation();
-    let event = JournalEvent {
-        id: new_id(),
-        at: SystemClock.now(),
-        actor: "system".into(),
-        action: action.into(),
-        subject: format!("node:{node}"),
-        origin: "palyrad".into(),
-        outcome: "ok".into(),
-        detail: "{}".into(),
-        content: None,
+fn http_server(app: &App) -> http::Server {
+    let config = &app.config().http;
+    http::Server {
+        router: router(app.clone()),
+        connection: http::ConnectionOptions {
+            head_timeout: config.request_timeout.into(),
+            max_head_bytes: config.max_header_bytes as usize,
+        },
+        max_connections: config.max_connections as usize,
+        drain: config.drain_timeout.into(),
+    }
+}
+
+/// SIGHUP: reads the configuration again. In a terminal it means that the terminal has gone, which
+/// is a stop (see [`stop`]).
+async fn reload_when_asked(app: App, shutdown: impl Future<Output = ()>) {
+    use tokio::signal::unix::{SignalKind, signal};
+    let Ok(mut hangup) = signal(SignalKind::hangup()) else {
+        tracing::warn!("SIGHUP cannot be listened for, so the configuration is not reloaded");
+        return;
     };
-    db.write(move |tx| {
-        tx.record(event.clone());
-        Ok(())
-    })
-    .await
+    tokio::pin!(shutdown);
+    loop {
+        tokio::select! {
+            _ = hangup.recv() => {}
+            () = &mut shutdown => return,
+        }
+        match settings::reload(&app) {
+            Ok(waiting) if waiting.is_empty() => tracing::info!("the configuration was reloaded"),
+            Ok(waiting) => {
+                tracing::warn!(?waiting, "the configuration was reloaded; these need a restart");
+            }
+            Err(failure) => {
+                let (code, what) = (failure.envelope(), "the configuration stays as it was");
+                tracing::error!(code = code.code(), error = code.message(), "{what}");
+            }
+        }
+    }
+}
+
+/// The lines that whoever started us waits for. They go past the log, because of the link.
+async fn announce(app: &App) -> Result<(), Failure> {
+    let (engine, schema) = (app.db.engine().as_str(), app.db.schema().await?.version);
+    let place = &app.place;
+    let mut lines = format!(
+        "palyrad is ready: http://{}, gRPC on {}, {engine}, schema {schema}, data in {}\n",
+        place.http,
+        place.grpc,
+        place.data_dir.display()
+    );
+    let origin = palyra_identity::Origin::new("palyrad");
+    if let Some(code) = app.identity.first_login_code(&origin).await? {
+        let link = login_link(place.http, code.secret.expose());
+        lines.push_str(&format!("log in once, within ten minutes: {link}\n"));
+    }
+    // A closed standard output is no reason not to work.
+    let _ = std::io::stdout().write_all(lines.as_bytes());
+    Ok(())
 }
 
 async fn until(mut stopped: watch::Receiver<bool>) {

@@ -3,36 +3,49 @@
 mod url;
 
 use palyra_common::time::Duration;
-use serde::Deserialize;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 
 pub use url::StorageUrl;
 
 use crate::StorageError;
 use crate::blob::place::Place;
 
-/// Section `[storage]`.
-#[derive(Debug, Clone, PartialEq, Deserialize)]
+/// Section `[storage]`. The comments on its options are what users read in the example.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct StorageConfig {
-    /// `postgres://…` for a server that several nodes share. Empty: one SQLite file in the data
-    /// directory.
+    /// A database that several nodes share, as `postgres://user@host/name`. Empty: one SQLite file
+    /// in the data directory. The connection is not encrypted: use a Unix socket, this machine or
+    /// a private network.
+    #[schemars(with = "String")]
     pub url: StorageUrl,
     /// How many connections write to Postgres at once.
     pub connections: u32,
-    /// How many connections read at once.
+    /// How many connections read at once, on either engine.
     pub readers: u32,
-    /// How many writes, and as many reads, may wait; more callers wait to be let in.
+    /// How many writes, and as many reads, may wait in line. Further callers wait to be let in.
     pub queue: u32,
-    /// How long opening and each write are tried again while Postgres is away.
+    /// How long starting, and then each write, is tried again while Postgres is away.
+    #[schemars(with = "String")]
     pub retry_for: Duration,
-    /// How long a lease lasts unless it is renewed.
+    /// How long a lease of this node lasts unless it is renewed: after that, other nodes take
+    /// over.
+    #[schemars(with = "String")]
     pub lease_ttl: Duration,
     /// The largest size of the SQLite file in bytes. 0: as large as the disk allows.
     pub max_bytes: u64,
-    /// Where blobs are: an absolute folder, `file:///folder` or `s3://bucket/prefix`. Empty:
-    /// folder `blobs` in the data directory.
+    /// Where attachments and other large content are kept: an absolute folder, `file:///folder`,
+    /// or `s3://bucket/prefix` for S3 and what speaks its language. Empty: folder blobs in the
+    /// data directory. Nodes that share a database have to share this too. Nothing is moved when
+    /// it changes.
+    ///
+    /// The key for S3 is never in this file: set `AWS_ACCESS_KEY_ID`, `AWS_SECRET_ACCESS_KEY` and,
+    /// for a key that expires, `AWS_SESSION_TOKEN`. It needs to read, write and delete objects and
+    /// to list the bucket.
     pub blobs: String,
-    /// The address of the S3-compatible service. Empty: Amazon's of the region.
+    /// The address of an S3-compatible service, such as `http://127.0.0.1:9000` for a MinIO on
+    /// this machine. Any other machine needs https. Empty: Amazon's of the region.
     pub blobs_endpoint: String,
     /// The region of the bucket.
     pub blobs_region: String,

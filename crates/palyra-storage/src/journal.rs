@@ -2,6 +2,7 @@
 //! unnoticed.
 
 mod chain;
+mod search;
 mod verify;
 
 use palyra_common::ids::EventId;
@@ -9,6 +10,7 @@ use palyra_common::time::{Duration, Timestamp};
 
 pub(crate) use chain::append;
 pub use chain::{ContentDigest, Hash};
+pub use search::{Filter, Found, Order};
 pub use verify::{ChainFault, FaultKind, Verified};
 
 use crate::notify::Topic;
@@ -78,6 +80,18 @@ impl JournalStore {
     /// The journal of a database.
     pub fn new(db: Database) -> Self {
         Self { db }
+    }
+
+    /// Looks for entries that fit `filter`, from number `from` on in the order given. Bounded: a
+    /// page may be short and yet not the last, which [`Found::next`] tells.
+    pub async fn search(
+        &self,
+        filter: Filter,
+        order: Order,
+        from: Option<i64>,
+        limit: u32,
+    ) -> Result<Found, StorageError> {
+        search::search(&self.db, filter, order, from, limit).await
     }
 
     /// Entries after `cursor` (0 for all that are kept), oldest first.

@@ -2,27 +2,41 @@
 
 use std::path::{Path, PathBuf};
 
-use serde::Deserialize;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 
 use crate::VaultError;
 
-/// Section `[vault]`. It says where the master key is and never holds it.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
+/// Section `[vault]`. It says where the master key is and never holds it. The comments on its
+/// options are what users read in the example.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct VaultConfig {
-    /// Where the master key comes from.
+    /// Where the master key comes from, which every secret in the database is locked with. Whoever
+    /// loses it loses the secrets, and nothing else: keep a copy of it apart from the backups of
+    /// the data.
+    ///
+    /// file: a key file. passphrase: from `PALYRA_VAULT_PASSPHRASE` or `passphrase_file`, through
+    /// Argon2id. command: what a program prints, such as that of a password manager or of the
+    /// keyring of the desktop. auto: the command if one is set, else the passphrase if one is
+    /// given, else the key file.
+    #[schemars(with = "String")]
     pub key_source: KeySource,
-    /// The key file. Empty: one per data directory in `palyra/keys` of the user's configuration
-    /// directory.
+    /// The key file, as an absolute path; made with the first secret, with mode 0600. It is
+    /// refused when others may read it. Nodes that share a database need copies of one file.
+    /// Empty: one per data directory in palyra/keys of `$XDG_CONFIG_HOME` or ~/.config.
     pub key_file: PathBuf,
-    /// A program and its arguments that print the key, in base64 or hex.
+    /// The program and its arguments that print the key, 32 bytes in base64 or hex, within 10
+    /// seconds. It is not run by a shell. For the keyring of a Linux desktop:
+    /// `["secret-tool", "lookup", "service", "palyra"]`.
     pub key_command: Vec<String>,
-    /// A file that holds the passphrase. Empty: `PALYRA_VAULT_PASSPHRASE` does.
+    /// An absolute path of a file with mode 0600 that holds the passphrase. Empty: the passphrase
+    /// is in `PALYRA_VAULT_PASSPHRASE`.
     pub passphrase_file: PathBuf,
 }
 
 /// Where the master key comes from.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum KeySource {
     /// The command if there is one, else the passphrase if there is one, else the key file.

@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail};
 
+mod daemon;
 mod errors;
 mod runtime_contracts;
 #[cfg(test)]
@@ -22,6 +23,8 @@ struct Generated {
 const FILES: &[Generated] = &[
     Generated { path: "docs/errors.md", render: errors::render },
     Generated { path: "schemas/json/runtime-contracts.json", render: runtime_contracts::render },
+    Generated { path: "docs/palyra.example.toml", render: daemon::config_example },
+    Generated { path: "schemas/openapi/palyra.json", render: daemon::openapi },
 ];
 
 /// Writes every generated file; with `check`, writes nothing, names each file that differs from

@@ -63,6 +63,9 @@ pub struct RotateMaster {
     /// The new passphrase, where the key comes from one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub passphrase: Option<String>,
+    /// The program, and its arguments, that prints the new key, where it comes from one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub command: Option<Vec<String>>,
 }
 
 impl std::fmt::Debug for RotateMaster {
@@ -79,4 +82,7 @@ pub struct MasterRotated {
     pub key_id: String,
     /// How many versions of secrets were locked anew.
     pub rewrapped: u64,
+    /// What the operator has to do now; absent if nothing.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub next_step: Option<String>,
 }

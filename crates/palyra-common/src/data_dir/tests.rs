@@ -19,6 +19,8 @@ fn what_is_told_wins_then_the_platform_says() {
     };
     check(None, None, Some("/home/a"), Some(of_home));
     check(None, Some(""), Some("/home/a"), Some(of_home));
+    check(None, Some("rel"), Some("/home/a"), Some(of_home));
+    check(None, None, Some(""), None);
     check(None, None, None, None);
 }
 

@@ -1,11 +1,18 @@
 //! The signals that ask for a stop.
 
+use std::io::IsTerminal;
+
 use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio::sync::watch;
+
+/// Signals that follow this soon mean the same.
+const SAME_WISH: std::time::Duration = std::time::Duration::from_secs(1);
 
 pub(super) struct Stop {
     terminate: Signal,
     interrupt: Signal,
+    /// Only where we were started in a terminal: it has gone.
+    hangup: Option<Signal>,
 }
 
 impl Stop {
@@ -13,6 +20,10 @@ impl Stop {
         Ok(Self {
             terminate: signal(SignalKind::terminate())?,
             interrupt: signal(SignalKind::interrupt())?,
+            hangup: match std::io::stdin().is_terminal() {
+                true => Some(signal(SignalKind::hangup())?),
+                false => None,
+            },
         })
     }
 
@@ -21,15 +32,27 @@ impl Stop {
         tokio::select! {
             _ = self.terminate.recv() => "SIGTERM",
             _ = self.interrupt.recv() => "SIGINT",
+            () = gone(self.hangup.as_mut()) => "SIGHUP",
         }
     }
 
-    /// Passes the first signal on and returns at the second: whoever asks again does not want to
-    /// wait.
+    /// Passes the first signal on and returns at a later one: whoever asks again does not want to
+    /// wait. What comes right behind the first is the same wish, told to the process and to its
+    /// group.
     pub(super) async fn twice(mut self, ask: watch::Sender<Option<&'static str>>) {
         let reason = self.reason().await;
+        let first = tokio::time::Instant::now();
         ask.send_replace(Some(reason));
-        self.reason().await;
+        while first.elapsed() < SAME_WISH {
+            self.reason().await;
+        }
+    }
+}
+
+async fn gone(hangup: Option<&mut Signal>) {
+    match hangup {
+        Some(hangup) => drop(hangup.recv().await),
+        None => std::future::pending().await,
     }
 }
 

@@ -11,6 +11,11 @@ use crate::store::principals;
 use crate::{Access, AuthError, Origin, role_scopes, standing};
 
 impl Identity {
+    /// Whether somebody has logged in as the owner, so that no first login is offered any more.
+    pub async fn has_owner(&self) -> Result<bool, AuthError> {
+        Ok(self.0.db.read(principals::has_owner).await?)
+    }
+
     /// Gives somebody a role. Its maker has every scope of that role.
     pub async fn add_principal(
         &self,

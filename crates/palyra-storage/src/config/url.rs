@@ -2,8 +2,9 @@
 
 use std::fmt;
 
-use serde::Deserialize;
+use serde::{Deserialize, Serialize, Serializer};
 use tokio_postgres::Config;
+use tokio_postgres::config::Host;
 
 use crate::StorageError;
 
@@ -23,6 +24,19 @@ impl StorageUrl {
         &self.0
     }
 
+    /// The parts that cannot be a password.
+    fn shown(&self) -> String {
+        let Ok(Some(server)) = self.server() else {
+            return if self.is_empty() { String::new() } else { "***".into() };
+        };
+        let hosts: Vec<_> = server.get_hosts().iter().map(host).collect();
+        let ports: Vec<_> = server.get_ports().iter().map(u16::to_string).collect();
+        let user = server.get_user().map(|user| format!("{user}@")).unwrap_or_default();
+        let port = if ports.is_empty() { String::new() } else { format!(":{}", ports.join(",")) };
+        let name = server.get_dbname().unwrap_or_default();
+        format!("postgres://{user}{}{port}/{name}", hosts.join(","))
+    }
+
     /// The server that it names; `None` means SQLite.
     pub(crate) fn server(&self) -> Result<Option<Config>, StorageError> {
         let refuse = |what: String| Err(StorageError::InvalidValue { what });
@@ -40,6 +54,13 @@ impl StorageUrl {
     }
 }
 
+/// For people: without a password, wherever it stands in the text.
+impl Serialize for StorageUrl {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(&self.shown())
+    }
+}
+
 impl fmt::Debug for StorageUrl {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(if self.is_empty() { "\"\"" } else { "***" })
@@ -49,5 +70,12 @@ impl fmt::Debug for StorageUrl {
 impl From<String> for StorageUrl {
     fn from(url: String) -> Self {
         Self(url)
+    }
+}
+
+fn host(host: &Host) -> String {
+    match host {
+        Host::Tcp(name) => name.clone(),
+        Host::Unix(folder) => folder.display().to_string(),
     }
 }

@@ -1,7 +1,9 @@
 //! `journal`: the entries of the audit trail.
 
-use crate::journal::{Hash, JournalEvent, Recorded};
-use crate::value::text;
+use palyra_common::time::Timestamp;
+
+use crate::journal::{Filter, Hash, JournalEvent, Order, Recorded};
+use crate::value::{Row, text};
 use crate::{Sql, StorageError, Tx, params, sql};
 
 const INSERT: Sql = sql!(
@@ -14,6 +16,26 @@ const AFTER: Sql = sql!(
     "SELECT seq, segment, event_id, at, actor, action, subject, origin, outcome, detail,
          content_digest, content_salt, hash
      FROM journal WHERE seq > $1 ORDER BY seq LIMIT $2"
+);
+
+/// Both ends of the scan are given, so that a filter which fits nothing costs no more than one
+/// which fits all. `$4` ends in a dot to mean every action that begins with it.
+const MATCHING_UP: Sql = sql!(
+    "SELECT seq, segment, event_id, at, actor, action, subject, origin, outcome, detail,
+         content_digest, content_salt, hash
+     FROM journal WHERE seq >= $1 AND seq <= $2 AND ($3 = '' OR actor = $3)
+         AND ($4 = '' OR action = $4 OR ($5 <> '' AND substr(action, 1, length($5)) = $5))
+         AND ($6 = '' OR subject = $6) AND at >= $7 AND at < $8
+     ORDER BY seq LIMIT $9"
+);
+
+const MATCHING_DOWN: Sql = sql!(
+    "SELECT seq, segment, event_id, at, actor, action, subject, origin, outcome, detail,
+         content_digest, content_salt, hash
+     FROM journal WHERE seq >= $1 AND seq <= $2 AND ($3 = '' OR actor = $3)
+         AND ($4 = '' OR action = $4 OR ($5 <> '' AND substr(action, 1, length($5)) = $5))
+         AND ($6 = '' OR subject = $6) AND at >= $7 AND at < $8
+     ORDER BY seq DESC LIMIT $9"
 );
 
 const FORGET_SALT: Sql = sql!("UPDATE journal SET content_salt = NULL WHERE event_id = $1");
@@ -45,25 +67,54 @@ pub(crate) fn insert(tx: &mut Tx<'_>, recorded: &Recorded) -> Result<(), Storage
 }
 
 pub(crate) fn after(tx: &mut Tx<'_>, seq: i64, limit: u32) -> Result<Vec<Recorded>, StorageError> {
-    tx.query(&AFTER, params![seq, limit], |row| {
-        let digest: Option<Hash> = row.get(10)?;
-        let salt = row.get(11)?;
-        Ok(Recorded {
-            seq: row.get(0)?,
-            segment: row.get(1)?,
-            event: JournalEvent {
-                id: row.parse(2)?,
-                at: row.get(3)?,
-                actor: row.get(4)?,
-                action: row.get(5)?,
-                subject: row.get(6)?,
-                origin: row.get(7)?,
-                outcome: row.get(8)?,
-                detail: row.get(9)?,
-                content: digest.map(|digest| crate::journal::ContentDigest { digest, salt }),
-            },
-            hash: row.get(12)?,
-        })
+    tx.query(&AFTER, params![seq, limit], read)
+}
+
+/// Entries numbered `from` to `to` that fit the filter, at most `limit`.
+pub(crate) fn matching(
+    tx: &mut Tx<'_>,
+    (from, to): (i64, i64),
+    filter: &Filter,
+    order: Order,
+    limit: u32,
+) -> Result<Vec<Recorded>, StorageError> {
+    let sql = match order {
+        Order::OldestFirst => &MATCHING_UP,
+        Order::NewestFirst => &MATCHING_DOWN,
+    };
+    let prefix = if filter.action.ends_with('.') { filter.action.as_str() } else { "" };
+    let params = params![
+        from,
+        to,
+        &filter.actor,
+        &filter.action,
+        prefix,
+        &filter.subject,
+        filter.since.unwrap_or(Timestamp::from_unix_millis(i64::MIN)),
+        filter.until.unwrap_or(Timestamp::from_unix_millis(i64::MAX)),
+        limit,
+    ];
+    tx.query(sql, params, read)
+}
+
+fn read(row: &Row<'_>) -> Result<Recorded, StorageError> {
+    let digest: Option<Hash> = row.get(10)?;
+    let salt = row.get(11)?;
+    Ok(Recorded {
+        seq: row.get(0)?,
+        segment: row.get(1)?,
+        event: JournalEvent {
+            id: row.parse(2)?,
+            at: row.get(3)?,
+            actor: row.get(4)?,
+            action: row.get(5)?,
+            subject: row.get(6)?,
+            origin: row.get(7)?,
+            outcome: row.get(8)?,
+            detail: row.get(9)?,
+            content: digest.map(|digest| crate::journal::ContentDigest { digest, salt }),
+        },
+        hash: row.get(12)?,
     })
 }
 

@@ -1,0 +1,217 @@
+//! Defaults, then the file, then the environment, then the command line.
+
+use std::collections::BTreeMap;
+use std::io;
+use std::ops::Range;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use toml::de::DeTable;
+use toml::{Table, Value};
+
+use super::{Config, options, told, value};
+use crate::failure::Failure;
+
+/// The configuration file in the data directory.
+pub(crate) const FILE_NAME: &str = "palyra.toml";
+
+/// More than any configuration has a reason to hold.
+const MAX_FILE_BYTES: u64 = 1 << 20;
+
+/// What comes from outside of the file.
+#[derive(Clone, Default)]
+pub(crate) struct Given {
+    /// The file that was named; otherwise the one in the data directory, if it is there.
+    pub(crate) file: Option<PathBuf>,
+    /// `PALYRA_…` variables.
+    pub(crate) env: BTreeMap<String, String>,
+    /// Options of the command line, by their key.
+    pub(crate) flags: BTreeMap<&'static str, String>,
+}
+
+/// Which layer a value comes from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Origin {
+    Default,
+    File,
+    Environment,
+    CommandLine,
+}
+
+impl Origin {
+    pub(crate) fn as_str(self) -> &'static str {
+        match self {
+            Self::Default => "default",
+            Self::File => "file",
+            Self::Environment => "environment",
+            Self::CommandLine => "command_line",
+        }
+    }
+}
+
+/// A configuration that can be used, and how it came about.
+#[derive(Debug, Clone)]
+pub(crate) struct Loaded {
+    pub(crate) config: Arc<Config>,
+    /// The file that was read, or that would be.
+    pub(crate) file: PathBuf,
+    /// What the file held; empty if there is none.
+    text: Arc<str>,
+    origins: BTreeMap<String, Origin>,
+    /// Variables that look like options and are none.
+    pub(crate) strange_env: Vec<String>,
+}
+
+impl Loaded {
+    pub(crate) fn origin(&self, key: &str) -> Origin {
+        self.origins.get(key).copied().unwrap_or(Origin::Default)
+    }
+
+    /// What the file held.
+    pub(crate) fn text(&self) -> &str {
+        &self.text
+    }
+}
+
+/// Variables with our prefix that are no options.
+const OTHER_ENV: [&str; 3] = ["PALYRA_DATA_DIR", "PALYRA_CONFIG", "PALYRA_VAULT_PASSPHRASE"];
+/// Variables of tests.
+const TEST_PREFIXES: [&str; 3] = ["PALYRA_TEST", "PALYRA_CRASH", "PALYRA_CHAOS"];
+
+/// Reads the file and puts the other layers on it.
+pub(crate) fn load(given: &Given, data_dir: &Path) -> Result<Loaded, Failure> {
+    let file = given.file.clone().unwrap_or_else(|| data_dir.join(FILE_NAME));
+    // Where no file was named there may be none; a link to nothing is a mistake all the same.
+    if given.file.is_none() && file.symlink_metadata().is_err_and(|error| is_absent(&error)) {
+        return layered(given, file, "");
+    }
+    match read_file(&file) {
+        Ok(text) => layered(given, file, &text),
+        Err(error) => Err(Failure::Config { path: file, what: error.to_string() }),
+    }
+}
+
+fn is_absent(error: &io::Error) -> bool {
+    error.kind() == io::ErrorKind::NotFound
+}
+
+/// Reads a plain file of a bounded size: nothing that never ends, and nothing that waits.
+fn read_file(path: &Path) -> io::Result<String> {
+    let metadata = path.metadata()?;
+    if !metadata.is_file() {
+        return Err(io::Error::other("it is not a file"));
+    }
+    if metadata.len() > MAX_FILE_BYTES {
+        return Err(io::Error::other(format!("it has more than {MAX_FILE_BYTES} bytes")));
+    }
+    std::fs::read_to_string(path)
+}
+
+/// The same for a file that holds `text`.
+pub(crate) fn layered(given: &Given, file: PathBuf, text: &str) -> Result<Loaded, Failure> {
+    let mut origins = BTreeMap::new();
+    let mut values = options::defaults();
+    for (key, value) in read_text(&file, text)? {
+        put(&mut values, &key, value);
+        origins.insert(key, Origin::File);
+    }
+    for option in options::all() {
+        // An empty variable is one that nobody filled in, as env files have them.
+        let env = given.env.get(&option.env()).filter(|text| !text.trim().is_empty());
+        let env = env.map(|text| (text, Origin::Environment));
+        let flag = given.flags.get(&*option.key).map(|text| (text, Origin::CommandLine));
+        if let Some((text, origin)) = flag.or(env) {
+            let value = value::read(text, &option.default);
+            check_alone(option, &value, origin)?;
+            put(&mut values, &option.key, value);
+            origins.insert(option.key.clone(), origin);
+        }
+    }
+    let config: Config = values.try_into().map_err(|error: toml::de::Error| Failure::Option {
+        what: told::without_quotations(error.message()),
+    })?;
+    config.check()?;
+    let strange_env = strange(&given.env);
+    Ok(Loaded { config: Arc::new(config), file, text: text.into(), origins, strange_env })
+}
+
+/// The options that a file sets, each with its value.
+fn read_text(path: &Path, text: &str) -> Result<Vec<(String, Value)>, Failure> {
+    let wrong = |error: toml::de::Error| {
+        let what = told::mistake(text, &error);
+        Failure::Config { path: path.to_owned(), what }
+    };
+    let spanned = DeTable::parse(text).map_err(wrong)?;
+    if let Some((key, span)) = unknown_key(spanned.get_ref()) {
+        let nearest = options::nearest(&key).map(str::to_owned);
+        let place = format!("{}: {}", path.display(), told::place(text, &span));
+        return Err(Failure::UnknownKey { place, key, nearest });
+    }
+    // For the sake of its messages, which know where a value of the wrong type stands.
+    toml::from_str::<Config>(text).map_err(wrong)?;
+    let sections: Table = toml::from_str(text).map_err(wrong)?;
+    let mut values = Vec::new();
+    for (section, options) in sections {
+        if let Value::Table(options) = options {
+            let full = |(name, value)| (format!("{section}.{name}"), value);
+            values.extend(options.into_iter().map(full));
+        }
+    }
+    Ok(values)
+}
+
+/// The first key that is no option, and where it stands.
+fn unknown_key(table: &DeTable<'_>) -> Option<(String, Range<usize>)> {
+    let known = |key: &str| options::all().iter().any(|option| option.key == key);
+    for (section, inner) in table {
+        let name = section.get_ref().as_ref();
+        if !options::all().iter().any(|option| option.section() == name) {
+            return Some((name.to_owned(), section.span()));
+        }
+        // A section of the wrong type is told elsewhere.
+        for (key, _) in inner.get_ref().as_table().into_iter().flatten() {
+            let full = format!("{name}.{}", key.get_ref());
+            if !known(&full) {
+                return Some((full, key.span()));
+            }
+        }
+    }
+    None
+}
+
+fn put(values: &mut Table, key: &str, value: Value) {
+    if let Some((section, name)) = key.split_once('.')
+        && let Some(Value::Table(section)) = values.get_mut(section)
+    {
+        section.insert(name.to_owned(), value);
+    }
+}
+
+/// Refuses a value of the environment or the command line by the name that was used there.
+fn check_alone(
+    option: &options::ConfigOption,
+    value: &Value,
+    origin: Origin,
+) -> Result<(), Failure> {
+    let mut alone = options::defaults();
+    put(&mut alone, &option.key, value.clone());
+    let Err(error) = alone.try_into::<Config>() else {
+        return Ok(());
+    };
+    let name = match origin {
+        Origin::Environment => option.env(),
+        Origin::CommandLine => format!("--{}", option.key.replace(['.', '_'], "-")),
+        Origin::Default | Origin::File => option.key.clone(),
+    };
+    let what = told::without_quotations(error.message());
+    Err(Failure::Option { what: format!("{name}: {what}") })
+}
+
+fn strange(env: &BTreeMap<String, String>) -> Vec<String> {
+    let known = |name: &str| {
+        OTHER_ENV.contains(&name)
+            || TEST_PREFIXES.iter().any(|prefix| name.starts_with(prefix))
+            || options::all().iter().any(|option| option.env() == name)
+    };
+    env.keys().filter(|name| !known(name)).cloned().collect()
+}

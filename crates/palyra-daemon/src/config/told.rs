@@ -1,0 +1,50 @@
+//! What is wrong with a configuration file, told without its content.
+
+use std::ops::Range;
+
+/// Where the mistake is and what is wrong. What is written there may be a password, so it is left
+/// out, also where serde quotes it.
+pub(super) fn mistake(text: &str, error: &toml::de::Error) -> String {
+    let what = plain_words(&without_quotations(&error.message().replace("`\"`", "a quote")));
+    match error.span() {
+        Some(span) => format!("{}: {what}", place(text, &span)),
+        None => what,
+    }
+}
+
+/// The names of Rust's types say nothing to whoever writes a configuration.
+fn plain_words(what: &str) -> String {
+    let words = what.split(' ').map(|word| match word.trim_end_matches(',') {
+        "u8" | "u16" | "u32" | "u64" | "i64" | "usize" => "a whole number",
+        "struct" => "a section,",
+        section if section.ends_with("Config") => "as in [name]",
+        _ => word,
+    });
+    words.collect::<Vec<_>>().join(" ")
+}
+
+/// `line 2, column 9`.
+pub(super) fn place(text: &str, span: &Range<usize>) -> String {
+    let before = text.get(..span.start).unwrap_or(text);
+    let line = before.matches('\n').count() + 1;
+    let column = before.chars().rev().take_while(|char| *char != '\n').count() + 1;
+    format!("line {line}, column {column}")
+}
+
+/// The message on one line, with `"…"` for every text between quotes.
+pub(crate) fn without_quotations(message: &str) -> String {
+    let (mut kept, mut quoted, mut escaped) = (String::new(), false, false);
+    for char in message.chars() {
+        match char {
+            '"' if !escaped => {
+                kept.push_str(if quoted { "…\"" } else { "\"" });
+                quoted = !quoted;
+            }
+            '\n' if !quoted => kept.push_str(", "),
+            _ if !quoted => kept.push(char),
+            _ => {}
+        }
+        escaped = quoted && char == '\\' && !escaped;
+    }
+    kept
+}

@@ -1,0 +1,38 @@
+//! The configuration as the API and the command line show it.
+
+use palyra_common::api::{ConfigOption, ConfigView};
+use toml::{Table, Value};
+
+use super::{Loaded, options};
+
+impl Loaded {
+    /// Every option with its value. What may hold a password is shown without it.
+    pub(crate) fn view(&self) -> ConfigView {
+        let shown = Table::try_from(&*self.config).unwrap_or_default();
+        let options = options::all().iter().map(|option| {
+            let value = shown.get(option.section()).and_then(|inner| inner.get(option.name()));
+            ConfigOption {
+                key: option.key.clone(),
+                value: value.map_or(serde_json::Value::Null, json),
+                default: json(&option.default),
+                origin: self.origin(&option.key).as_str().into(),
+                env: option.env(),
+                live: option.is_live(),
+                doc: option.doc.clone(),
+            }
+        });
+        ConfigView { file: self.file.display().to_string(), options: options.collect() }
+    }
+
+    /// Names what the file holds, for `If-Match`.
+    pub(crate) fn tag(&self) -> String {
+        use std::hash::{DefaultHasher, Hash, Hasher};
+        let mut hasher = DefaultHasher::new();
+        self.text().hash(&mut hasher);
+        format!("\"{:016x}\"", hasher.finish())
+    }
+}
+
+fn json(value: &Value) -> serde_json::Value {
+    serde_json::to_value(value).unwrap_or_default()
+}

@@ -1,0 +1,97 @@
+//! Checks that say what they saw and what to do: from the inside of a running daemon, and before a
+//! start.
+
+mod checks;
+mod preflight;
+
+use std::time::Instant;
+
+use palyra_common::api::{Check, CheckState, Doctor};
+use palyra_storage::lease::LeaseName;
+
+use crate::app::App;
+pub(crate) use preflight::run as preflight;
+
+/// A database that takes longer than this for one small write makes everything slow.
+const SLOW_WRITE_MS: u128 = 250;
+
+/// All checks of the running daemon.
+pub(crate) async fn inside(app: &App) -> Doctor {
+    let data_dir = &app.place.data_dir;
+    let checks = vec![
+        database(app).await,
+        leases(app).await,
+        vault(app).await,
+        owner(app).await,
+        checks::private_folder(data_dir),
+        checks::disk_space(data_dir),
+        checks::clock(app.clock.now()),
+    ];
+    Doctor { checks }
+}
+
+pub(crate) fn check(name: &str, state: CheckState, seen: impl Into<String>) -> Check {
+    Check { name: name.into(), state, seen: seen.into(), advice: None, fixable: false }
+}
+
+pub(crate) fn advised(check: Check, advice: impl Into<String>) -> Check {
+    Check { advice: Some(advice.into()), ..check }
+}
+
+/// A write and its commit, which is what every message costs.
+async fn database(app: &App) -> Check {
+    let began = Instant::now();
+    let name = "database";
+    let lease = app.leases.try_take(&LeaseName::new("doctor")).await;
+    let took = began.elapsed().as_millis();
+    match lease {
+        Ok(lease) => {
+            if let Some(lease) = lease {
+                // Nobody waits for it; it ends by itself if this fails.
+                let _ = app.leases.release(lease).await;
+            }
+            let seen = format!("{}: a write took {took} ms", app.db.engine().as_str());
+            if took <= SLOW_WRITE_MS {
+                return check(name, CheckState::Ok, seen);
+            }
+            let slow = check(name, CheckState::Warning, seen);
+            advised(slow, "Look for a slow or busy disk, or a far-away database server.")
+        }
+        Err(error) => {
+            let envelope = error.envelope();
+            let failed = check(name, CheckState::Failed, envelope.to_string());
+            advised(failed, envelope.recovery_hint())
+        }
+    }
+}
+
+async fn leases(app: &App) -> Check {
+    if *app.leases_healthy.load() {
+        return check("leases", CheckState::Ok, "this node renews its leases");
+    }
+    let failed = check("leases", CheckState::Failed, "this node cannot renew its leases");
+    advised(failed, "Look at the log for the reason; other nodes take over meanwhile.")
+}
+
+async fn vault(app: &App) -> Check {
+    let source = app.vault.key_source();
+    match app.vault.check().await {
+        Ok(()) => check("vault", CheckState::Ok, format!("the master key comes from {source}")),
+        Err(error) => {
+            let envelope = error.envelope();
+            let failed = check("vault", CheckState::Failed, envelope.to_string());
+            advised(failed, envelope.recovery_hint())
+        }
+    }
+}
+
+async fn owner(app: &App) -> Check {
+    match app.identity.has_owner().await {
+        Ok(true) => check("owner", CheckState::Ok, "an owner has logged in"),
+        Ok(false) => {
+            let nobody = check("owner", CheckState::Warning, "nobody has logged in yet");
+            advised(nobody, "Open the link that `palyra dashboard` gives.")
+        }
+        Err(error) => check("owner", CheckState::Failed, error.to_string()),
+    }
+}

@@ -1,0 +1,115 @@
+//! Checks that need nothing but the machine.
+
+use std::net::SocketAddr;
+use std::os::unix::fs::PermissionsExt;
+use std::path::Path;
+
+use palyra_common::DeploymentProfile;
+use palyra_common::api::{Check, CheckState};
+use palyra_common::time::Timestamp;
+
+use super::{advised, check};
+use crate::transport::listen;
+
+/// Below this much space work may stop at any moment.
+const LITTLE_SPACE: u64 = 100 << 20;
+/// Below this much it is time to look.
+const SCARCE_SPACE: u64 = 1 << 30;
+
+/// 2025-01-01: this program is younger, so an earlier clock is wrong.
+const NOT_BEFORE: Timestamp = Timestamp::from_unix_millis(1_735_689_600_000);
+
+pub(super) fn clock(now: Timestamp) -> Check {
+    if now >= NOT_BEFORE {
+        return check("clock", CheckState::Ok, format!("it is {now}"));
+    }
+    let wrong = check("clock", CheckState::Failed, format!("it says {now}, which has passed"));
+    advised(wrong, "Set the clock of this machine, best by a time service such as chrony.")
+}
+
+pub(super) fn disk_space(folder: &Path) -> Check {
+    let name = "disk_space";
+    let free = match rustix::fs::statvfs(existing(folder)) {
+        Ok(disk) => disk.f_bavail.saturating_mul(disk.f_frsize),
+        Err(error) => {
+            let what = format!("{} cannot be asked: {error}", folder.display());
+            return check(name, CheckState::Warning, what);
+        }
+    };
+    let seen = format!("{} MiB free at {}", free >> 20, folder.display());
+    let advice = "Free space on that disk, or move the data directory to a larger one.";
+    match free {
+        ..LITTLE_SPACE => advised(check(name, CheckState::Failed, seen), advice),
+        LITTLE_SPACE..SCARCE_SPACE => advised(check(name, CheckState::Warning, seen), advice),
+        SCARCE_SPACE.. => check(name, CheckState::Ok, seen),
+    }
+}
+
+/// Whether others on this machine can look into the data directory.
+pub(super) fn private_folder(folder: &Path) -> Check {
+    let name = "data_directory_private";
+    let mode = match std::fs::metadata(folder) {
+        Ok(folder) => folder.permissions().mode() & 0o777,
+        Err(error) => {
+            let what = format!("{}: {error}", folder.display());
+            return check(name, CheckState::Failed, what);
+        }
+    };
+    let seen = format!("{} has mode {mode:o}", folder.display());
+    if mode & 0o077 == 0 {
+        return check(name, CheckState::Ok, seen);
+    }
+    let open = check(name, CheckState::Warning, seen);
+    let advice = format!("Run `chmod 700 {}`, or `palyra doctor --fix`.", folder.display());
+    Check { fixable: true, ..advised(open, advice) }
+}
+
+/// Whether the data directory is there, or can be made, and takes files.
+pub(super) fn storage_path(folder: &Path) -> Check {
+    let name = "storage_path";
+    let place = existing(folder);
+    let written = tempfile::Builder::new().prefix(".palyra-preflight").tempfile_in(place);
+    match written {
+        Ok(_) if place == folder => {
+            check(name, CheckState::Ok, format!("{} takes files", folder.display()))
+        }
+        Ok(_) => check(name, CheckState::Ok, format!("{} can be made", folder.display())),
+        Err(error) => {
+            let what = format!("{} does not take files: {}", place.display(), error.kind());
+            let failed = check(name, CheckState::Failed, what);
+            advised(failed, "Give this user write permission there, or choose --data-dir.")
+        }
+    }
+}
+
+/// Whether a listener is allowed and its port free, or in use by the daemon of this directory.
+pub(super) async fn bind(
+    option: &str,
+    address: SocketAddr,
+    profile: DeploymentProfile,
+    data_dir: &Path,
+) -> Check {
+    let name = format!("bind:{option}");
+    match listen::tcp(option, address, profile).await {
+        Ok(_) => check(&name, CheckState::Ok, format!("{address} is allowed and free")),
+        Err(_) if is_running(data_dir) => {
+            let what = format!("{address} is in use, and the daemon of this directory runs");
+            check(&name, CheckState::Ok, what)
+        }
+        Err(failure) => {
+            let envelope = failure.envelope();
+            let failed = check(&name, CheckState::Failed, envelope.message());
+            advised(failed, envelope.recovery_hint())
+        }
+    }
+}
+
+fn is_running(data_dir: &Path) -> bool {
+    let socket = data_dir.join(palyra_common::data_dir::SOCKET);
+    std::os::unix::net::UnixStream::connect(socket).is_ok()
+}
+
+/// The folder, or the nearest above it that is there.
+fn existing(folder: &Path) -> &Path {
+    folder.ancestors().find(|place| place.exists()).unwrap_or(Path::new("/"))
+}

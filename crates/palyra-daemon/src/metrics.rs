@@ -1,0 +1,54 @@
+//! The names of all figures, and those that are read off when somebody asks.
+
+use std::time::Duration;
+
+use metrics::{counter, describe_counter, describe_gauge, describe_histogram, gauge, histogram};
+use metrics_exporter_prometheus::{Matcher, PrometheusBuilder, PrometheusHandle};
+
+use crate::app::App;
+
+const HTTP_REQUESTS: &str = "palyra_http_requests_total";
+const HTTP_SECONDS: &str = "palyra_http_request_seconds";
+const AUTH_REFUSALS: &str = "palyra_auth_refusals_total";
+const STARTED: &str = "palyra_start_time_seconds";
+const READY: &str = "palyra_leases_healthy";
+
+/// Seconds; what is slower than the last is one kind of slow.
+const BUCKETS: [f64; 8] = [0.0005, 0.001, 0.005, 0.01, 0.05, 0.25, 1.0, 5.0];
+
+/// Collects figures from now on.
+pub(crate) fn start() -> anyhow::Result<PrometheusHandle> {
+    let builder = PrometheusBuilder::new();
+    let seconds = Matcher::Suffix("_seconds".into());
+    let handle = builder.set_buckets_for_metric(seconds, &BUCKETS)?.install_recorder()?;
+    describe_counter!(HTTP_REQUESTS, "Answered requests, by class of status");
+    describe_histogram!(HTTP_SECONDS, "How long requests took");
+    describe_counter!(AUTH_REFUSALS, "Credentials that were refused, by reason");
+    describe_gauge!(STARTED, "When this process started");
+    describe_gauge!(READY, "1 while this node renews its leases");
+    Ok(handle)
+}
+
+/// Counts an answered request.
+pub(crate) fn answered(status: u16, took: Duration) {
+    let class = match status / 100 {
+        1 => "1xx",
+        2 => "2xx",
+        3 => "3xx",
+        4 => "4xx",
+        _ => "5xx",
+    };
+    counter!(HTTP_REQUESTS, "class" => class).increment(1);
+    histogram!(HTTP_SECONDS).record(took.as_secs_f64());
+}
+
+/// Reads off what is counted elsewhere.
+pub(crate) fn observe(app: &App) {
+    gauge!(STARTED).set(app.started_at.as_unix_millis() as f64 / 1_000.0);
+    gauge!(READY).set(f64::from(u8::from(*app.leases_healthy.load())));
+    for (reason, count) in app.identity.refusals().iter() {
+        counter!(AUTH_REFUSALS, "reason" => reason.as_str()).absolute(count);
+    }
+    // Otherwise what histograms hold grows until somebody asks.
+    app.metrics.run_upkeep();
+}

@@ -1,0 +1,85 @@
+//! Whether every part is ready.
+
+use std::time::{Duration, Instant};
+
+use palyra_common::StableErrorEnvelope;
+use palyra_common::api::Readiness;
+use tokio::sync::Mutex;
+
+use crate::app::{App, Live};
+
+/// How long the parts may take to answer.
+const PATIENCE: Duration = Duration::from_secs(2);
+
+/// How old a look may be for those who only show it.
+const FRESH: Duration = Duration::from_secs(1);
+
+/// What a look at the parts showed.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Look {
+    at: Option<Instant>,
+    pub(crate) schema: i64,
+    pub(crate) has_owner: bool,
+    pub(crate) key_source: String,
+    /// Why secrets cannot be used.
+    pub(crate) vault: Option<StableErrorEnvelope>,
+    /// The parts that are not ready.
+    pub(crate) waiting_for: Vec<String>,
+}
+
+/// The last look. One caller at a time looks again; the others do not wait for it.
+#[derive(Debug)]
+pub(crate) struct LastLook {
+    last: Live<Look>,
+    looking: Mutex<()>,
+}
+
+impl Default for LastLook {
+    fn default() -> Self {
+        Self { last: Live::new(Look::default()), looking: Mutex::default() }
+    }
+}
+
+/// Looks now.
+pub(crate) async fn check(app: &App) -> Readiness {
+    let look = look(app).await;
+    Readiness { ready: look.waiting_for.is_empty(), waiting_for: look.waiting_for }
+}
+
+/// A look that is at most a second old, unless a new one is under way.
+pub(crate) async fn cached(app: &App) -> std::sync::Arc<Look> {
+    let cache = &app.last_look;
+    let last = cache.last.load();
+    if last.at.is_some_and(|at| at.elapsed() < FRESH) {
+        return last;
+    }
+    let _looking = match (cache.looking.try_lock(), last.at) {
+        (Ok(looking), _) => looking,
+        (Err(_), Some(_)) => return last,
+        (Err(_), None) => cache.looking.lock().await,
+    };
+    cache.last.store(look(app).await);
+    cache.last.load()
+}
+
+async fn look(app: &App) -> Look {
+    let mut look = Look { key_source: app.vault.key_source(), ..Look::default() };
+    let database = async {
+        let schema = app.db.schema().await.map(|schema| schema.version).ok()?;
+        Some((schema, app.identity.has_owner().await.ok()?))
+    };
+    match tokio::time::timeout(PATIENCE, database).await {
+        Ok(Some((schema, has_owner))) => (look.schema, look.has_owner) = (schema, has_owner),
+        Ok(None) | Err(_) => look.waiting_for.push("database".into()),
+    }
+    if look.waiting_for.is_empty() {
+        // Secrets that cannot be read stop those who need them and nothing else.
+        let vault = tokio::time::timeout(PATIENCE, app.vault.check()).await;
+        look.vault = vault.ok().and_then(|checked| checked.err().map(|error| error.envelope()));
+    }
+    if !*app.leases_healthy.load() {
+        look.waiting_for.push("leases".into());
+    }
+    look.at = Some(Instant::now());
+    look
+}

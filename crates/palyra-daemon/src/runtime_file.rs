@@ -1,0 +1,35 @@
+//! `runtime.json`: how local programs find a running daemon.
+
+use std::path::PathBuf;
+
+use palyra_common::data_dir::{RUNTIME_FILE, Running};
+
+use crate::app::App;
+
+/// The file, for as long as the daemon runs. It is removed at an orderly stop.
+pub(crate) struct RuntimeFile(PathBuf);
+
+impl RuntimeFile {
+    pub(crate) fn write(app: &App) -> std::io::Result<Self> {
+        let running = Running {
+            pid: std::process::id(),
+            version: env!("CARGO_PKG_VERSION").into(),
+            http: app.place.http.to_string(),
+            grpc: app.place.grpc.to_string(),
+            socket: app.place.socket.clone(),
+            started_at: app.started_at,
+        };
+        let path = app.place.data_dir.join(RUNTIME_FILE);
+        let text = serde_json::to_string_pretty(&running)? + "\n";
+        crate::config::write(&path, &text)?;
+        Ok(Self(path))
+    }
+
+    /// Removes the file and the socket, which nobody listens on any more.
+    pub(crate) fn remove(self, app: &App) {
+        for path in [&self.0, &app.place.socket] {
+            // What is left behind after a crash is no worse.
+            let _ = std::fs::remove_file(path);
+        }
+    }
+}

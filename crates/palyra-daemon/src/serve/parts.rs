@@ -1,0 +1,84 @@
+//! Opening what the daemon is made of.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use palyra_common::time::Clock;
+use palyra_identity::Identity;
+use palyra_storage::blob::BlobStore;
+use palyra_storage::lease::Leases;
+use palyra_storage::{Database, JournalStore, SystemClock};
+use palyra_vault::{Redactor, Vault};
+use tokio::net::{TcpListener, UnixListener};
+use tokio::sync::{Mutex, Semaphore};
+
+use crate::app::{App, Live, Parts, Place};
+use crate::config::{Given, Loaded};
+use crate::failure::Failure;
+use crate::log::LogHandle;
+use crate::ready::LastLook;
+use crate::transport::http::Rates;
+use crate::transport::listen;
+use crate::{hosts, metrics};
+
+/// What is there before the parts.
+pub(super) struct Start {
+    pub(super) db: Database,
+    pub(super) given: Given,
+    pub(super) loaded: Loaded,
+    pub(super) log: LogHandle,
+    pub(super) redactor: Redactor,
+}
+
+/// Where requests arrive.
+pub(super) struct OpenListeners {
+    pub(super) http: TcpListener,
+    pub(super) grpc: TcpListener,
+    pub(super) local: UnixListener,
+}
+
+pub(super) async fn open(start: Start, data_dir: &Path) -> Result<(App, OpenListeners), Failure> {
+    let Start { db, given, loaded, log, redactor } = start;
+    let config = loaded.config.clone();
+    let clock: Arc<dyn Clock> = Arc::new(SystemClock);
+    let started_at = clock.now();
+    let blobs = BlobStore::open(db.clone(), clock.clone(), &config.storage, data_dir)?;
+    let vault = Vault::open(db.clone(), clock.clone(), &config.vault, data_dir, redactor).await;
+    let vault = vault.map_err(|error| Failure::Refused(error.envelope()))?;
+    let profile = config.deployment.profile;
+    let http = listen::tcp("http.bind", config.http.bind, profile).await?;
+    let grpc = listen::tcp("grpc.bind", config.grpc.bind, profile).await?;
+    let (local, socket) = listen::socket(data_dir).await?;
+    let address = |listener: &TcpListener| {
+        listener.local_addr().map_err(|error| Failure::Startup(error.into()))
+    };
+    let place = Place {
+        data_dir: std::path::absolute(data_dir).unwrap_or_else(|_| data_dir.to_owned()),
+        socket: std::path::absolute(&socket).unwrap_or(socket),
+        http: address(&http)?,
+        grpc: address(&grpc)?,
+    };
+    let app = App::new(Parts {
+        journal: JournalStore::new(db.clone()),
+        identity: Identity::new(db.clone(), clock.clone()),
+        leases: Leases::new(db.clone(), clock.clone(), config.storage.lease_ttl),
+        hosts: Live::new(hosts::ours(place.http, &config.http.hosts)),
+        requests: Semaphore::new(config.http.max_requests as usize),
+        rates: Rates::new(config.http.requests_per_second),
+        metrics: metrics::start()?,
+        settings: Live::new(loaded),
+        leases_healthy: Live::new(true),
+        last_look: LastLook::default(),
+        changing: Mutex::default(),
+        backing_up: Arc::default(),
+        db,
+        blobs,
+        clock,
+        vault,
+        given,
+        log,
+        place,
+        started_at,
+    });
+    Ok((app, OpenListeners { http, grpc, local }))
+}

@@ -1,0 +1,5 @@
+//! How the daemon is reached.
+
+pub(crate) mod grpc;
+pub(crate) mod http;
+pub(crate) mod listen;

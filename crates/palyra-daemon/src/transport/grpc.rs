@@ -1,0 +1,68 @@
+//! The gRPC API.
+
+mod auth;
+mod gateway;
+
+use tokio::net::TcpListener;
+use tokio::sync::watch;
+use tonic::service::Routes;
+use tonic::transport::server::TcpIncoming;
+
+use crate::app::App;
+
+/// What is made of `schemas/proto`.
+mod proto {
+    /// `palyra.gateway.v1`.
+    pub(super) mod gateway {
+        #![allow(clippy::all, unreachable_pub, unused_qualifications, reason = "generated")]
+        tonic::include_proto!("palyra.gateway.v1");
+    }
+
+    /// All descriptions, for reflection.
+    pub(super) const DESCRIPTORS: &[u8] = tonic::include_file_descriptor_set!("palyra");
+}
+
+/// The largest message that is taken.
+const MAX_MESSAGE_BYTES: usize = 1 << 20;
+
+/// Serves until `stop` says true, then lets calls under way end.
+pub(crate) async fn serve(
+    app: App,
+    listener: TcpListener,
+    mut stop: watch::Receiver<bool>,
+) -> anyhow::Result<()> {
+    let (health, health_service) = tonic_health::server::health_reporter();
+    let reflection = tonic_reflection::server::Builder::configure()
+        .register_encoded_file_descriptor_set(proto::DESCRIPTORS)
+        .register_encoded_file_descriptor_set(tonic_health::pb::FILE_DESCRIPTOR_SET)
+        .build_v1()?;
+    let gateway = gateway::service(app.clone()).max_decoding_message_size(MAX_MESSAGE_BYTES);
+    health.set_serving::<gateway::Server>().await;
+    let limits = app.config();
+    let routes = Routes::new(health_service).add_service(reflection).add_service(gateway).prepare();
+    let (drain, stopping) = (limits.http.drain_timeout, stop.clone());
+    let stopped = async move {
+        let _ = stop.wait_for(|stop| *stop).await;
+    };
+    let served = tonic::transport::Server::builder()
+        .timeout(limits.http.request_timeout.into())
+        .http2_max_header_list_size(limits.http.max_header_bytes)
+        .concurrency_limit_per_connection(64)
+        .max_concurrent_streams(128)
+        .layer(auth::AuthLayer::new(app))
+        .add_routes(routes)
+        .serve_with_incoming_shutdown(TcpIncoming::from(listener), stopped);
+    tokio::select! {
+        served = served => Ok(served?),
+        () = too_late(stopping, drain.into()) => {
+            tracing::warn!("gRPC calls under way were cut off");
+            Ok(())
+        }
+    }
+}
+
+/// Returns when the stop was asked for longer ago than calls may go on.
+async fn too_late(mut stop: watch::Receiver<bool>, drain: std::time::Duration) {
+    let _ = stop.wait_for(|stop| *stop).await;
+    tokio::time::sleep(drain).await;
+}

@@ -1,0 +1,111 @@
+//! Who calls. Everything but the health service needs an API token.
+
+use std::future::Future;
+use std::pin::Pin;
+use std::task::{Context, Poll};
+
+use axum::http::{HeaderValue, Request, Response, header};
+use palyra_common::{ErrorCode, StableErrorEnvelope};
+use palyra_identity::Access;
+use tonic::body::Body;
+use tonic::{Code, Status};
+use tower::{Layer, Service};
+
+use crate::app::App;
+
+const HEALTH: &str = "/grpc.health.v1.Health/";
+const REFLECTION: &str = "/grpc.reflection.";
+
+/// Puts the caller's [`Access`] into each request, or refuses it.
+#[derive(Clone)]
+pub(super) struct AuthLayer(App);
+
+impl AuthLayer {
+    pub(super) fn new(app: App) -> Self {
+        Self(app)
+    }
+}
+
+impl<S> Layer<S> for AuthLayer {
+    type Service = Auth<S>;
+
+    fn layer(&self, inner: S) -> Auth<S> {
+        Auth { app: self.0.clone(), inner }
+    }
+}
+
+#[derive(Clone)]
+pub(super) struct Auth<S> {
+    app: App,
+    inner: S,
+}
+
+impl<S> Service<Request<Body>> for Auth<S>
+where
+    S: Service<Request<Body>, Response = Response<Body>> + Clone + Send + 'static,
+    S::Future: Send,
+{
+    type Response = S::Response;
+    type Error = S::Error;
+    type Future = Pin<Box<dyn Future<Output = Result<S::Response, S::Error>> + Send>>;
+
+    fn poll_ready(&mut self, cx: &mut Context<'_>) -> Poll<Result<(), S::Error>> {
+        self.inner.poll_ready(cx)
+    }
+
+    fn call(&mut self, mut request: Request<Body>) -> Self::Future {
+        let next = self.inner.clone();
+        // The one that was polled is ready; the clone is for the call after this.
+        let mut inner = std::mem::replace(&mut self.inner, next);
+        let app = self.app.clone();
+        Box::pin(async move {
+            if needs_login(&app, request.uri().path()) {
+                let bearer = request.headers().get(header::AUTHORIZATION).cloned();
+                match authenticate(&app, bearer).await {
+                    Ok(access) => request.extensions_mut().insert(access),
+                    Err(envelope) => return Ok(refused(&envelope).into_http()),
+                };
+            }
+            inner.call(request).await
+        })
+    }
+}
+
+fn needs_login(app: &App, path: &str) -> bool {
+    let open_reflection = app.config().grpc.open_reflection && path.starts_with(REFLECTION);
+    !path.starts_with(HEALTH) && !open_reflection
+}
+
+async fn authenticate(
+    app: &App,
+    bearer: Option<HeaderValue>,
+) -> Result<Access, StableErrorEnvelope> {
+    let refuse = |code, what: &str| Err(StableErrorEnvelope::new(code, what));
+    let Some(bearer) = bearer else {
+        return refuse(ErrorCode::AuthRequired, "this needs an API token");
+    };
+    let secret = bearer.to_str().ok().and_then(crate::transport::http::bearer_secret);
+    let Some(secret) = secret else {
+        return refuse(ErrorCode::AuthInvalid, "the header is not a bearer token");
+    };
+    let access = app.identity.authenticate_token(secret).await.map_err(|error| error.envelope())?;
+    app.rates.admit(&access).map_err(|refusal| refusal.envelope().clone())?;
+    Ok(access)
+}
+
+/// An error with the nearest code of gRPC. The stable code stands in the message.
+pub(super) fn refused(envelope: &StableErrorEnvelope) -> Status {
+    let code = match envelope.known_code() {
+        Some(
+            ErrorCode::AuthRequired
+            | ErrorCode::AuthInvalid
+            | ErrorCode::AuthExpired
+            | ErrorCode::AuthRevoked,
+        ) => Code::Unauthenticated,
+        Some(ErrorCode::AuthForbidden) => Code::PermissionDenied,
+        Some(ErrorCode::HttpBusy) => Code::ResourceExhausted,
+        _ if envelope.retryable() => Code::Unavailable,
+        _ => Code::Internal,
+    };
+    Status::new(code, format!("{envelope}: {}", envelope.recovery_hint()))
+}

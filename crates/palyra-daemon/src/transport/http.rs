@@ -1,0 +1,22 @@
+//! The console and the HTTP API: over TCP for those who log in, over the Unix socket for the local
+//! owner. One router behind both.
+
+mod api;
+mod body;
+mod caller;
+mod connection;
+mod door;
+mod guard;
+mod handlers;
+mod limits;
+mod page;
+mod refusal;
+mod server;
+mod unread;
+
+pub(crate) use api::{openapi, router};
+pub(crate) use caller::bearer_secret;
+pub(crate) use connection::ConnectionOptions;
+pub(crate) use limits::Rates;
+pub(crate) use page::login_link;
+pub(crate) use server::{Listeners, Server};

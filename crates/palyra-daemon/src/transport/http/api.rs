@@ -1,0 +1,123 @@
+//! All routes, and their description.
+
+use axum::extract::OriginalUri;
+use axum::http::Method;
+use axum::{Router, middleware};
+use palyra_common::{ErrorCode, StableErrorEnvelope};
+use utoipa::openapi::security::{ApiKey, ApiKeyValue, Http, HttpAuthScheme, SecurityScheme};
+use utoipa::openapi::{ContentBuilder, OpenApi, Ref, ResponseBuilder, SecurityRequirement};
+use utoipa_axum::router::OpenApiRouter;
+use utoipa_axum::routes;
+
+use super::caller::COOKIE;
+use super::guard::guard;
+use super::handlers::{access, audit, backups, config, console, health, secrets, status};
+use super::refusal::Refusal;
+use crate::app::App;
+
+#[derive(utoipa::OpenApi)]
+#[openapi(
+    info(title = "Palyra", description = "The HTTP API of palyrad"),
+    components(schemas(StableErrorEnvelope))
+)]
+struct Description;
+
+/// Statuses that any request can meet, each with an envelope.
+const REFUSALS: [(&str, &str); 12] = [
+    ("400", "The request cannot be understood"),
+    ("401", "There is no valid credential"),
+    ("403", "The credential does not allow this, or another site asks"),
+    ("404", "What the request names does not exist"),
+    ("405", "The address does not know this method"),
+    ("408", "The request took too long"),
+    ("409", "The request contradicts what is there"),
+    ("413", "The request is too large"),
+    ("415", "The body is not JSON"),
+    ("421", "The name is not this daemon's"),
+    ("429", "Too many requests"),
+    ("503", "A part of the daemon is not available"),
+];
+
+/// Everything that the daemon answers over HTTP.
+pub(crate) fn router(app: App) -> Router {
+    let (router, _) = described().split_for_parts();
+    router
+        .fallback(nothing_there)
+        .method_not_allowed_fallback(wrong_method)
+        .layer(middleware::from_fn_with_state(app.clone(), guard))
+        .with_state(app)
+}
+
+/// The description of the API.
+pub(crate) fn openapi() -> String {
+    let (_, mut api) = described().split_for_parts();
+    add_security(&mut api);
+    add_refusals(&mut api);
+    let json = api.to_pretty_json();
+    json.expect("the description is made of texts, lists and maps") + "\n"
+}
+
+fn described() -> OpenApiRouter<App> {
+    OpenApiRouter::with_openapi(<Description as utoipa::OpenApi>::openapi())
+        .routes(routes!(health::healthz))
+        .routes(routes!(health::readyz))
+        .routes(routes!(health::metrics))
+        .routes(routes!(status::status))
+        .routes(routes!(status::doctor))
+        .routes(routes!(status::whoami))
+        .routes(routes!(audit::list_events))
+        .routes(routes!(audit::verify_events))
+        .routes(routes!(access::list_tokens, access::create_token))
+        .routes(routes!(access::revoke_token))
+        .routes(routes!(access::create_login_code))
+        .routes(routes!(secrets::list_secrets))
+        .routes(routes!(secrets::set_secret, secrets::delete_secret))
+        .routes(routes!(secrets::rotate_master))
+        .routes(routes!(config::show_config, config::change_config))
+        .routes(routes!(backups::create_backup))
+        .routes(routes!(console::login))
+        .routes(routes!(console::session))
+        .routes(routes!(console::logout))
+        .routes(routes!(console::front))
+        .routes(routes!(console::style))
+}
+
+fn add_security(api: &mut OpenApi) {
+    let components = api.components.get_or_insert_default();
+    let bearer = SecurityScheme::Http(Http::new(HttpAuthScheme::Bearer));
+    components.add_security_scheme("token", bearer);
+    let cookie = SecurityScheme::ApiKey(ApiKey::Cookie(ApiKeyValue::new(COOKIE)));
+    components.add_security_scheme("login", cookie);
+    let any = ["token", "login"].map(|name| SecurityRequirement::new::<_, _, &str>(name, []));
+    api.security = Some(any.into());
+}
+
+fn add_refusals(api: &mut OpenApi) {
+    let envelope = Ref::from_schema_name("StableErrorEnvelope");
+    let content = ContentBuilder::new().schema(Some(envelope)).build();
+    for item in api.paths.paths.values_mut() {
+        let operations =
+            [&mut item.get, &mut item.put, &mut item.post, &mut item.delete, &mut item.patch];
+        for operation in operations.into_iter().flatten() {
+            for (status, meaning) in REFUSALS {
+                let refusal = ResponseBuilder::new()
+                    .description(meaning)
+                    .content("application/json", content.clone())
+                    .build();
+                let responses = &mut operation.responses.responses;
+                responses.entry(status.to_owned()).or_insert_with(|| refusal.into());
+            }
+        }
+    }
+}
+
+async fn nothing_there(OriginalUri(uri): OriginalUri) -> Refusal {
+    let path: String = uri.path().chars().take(200).collect();
+    Refusal::new(ErrorCode::CommonNotFound, format!("there is nothing at {path}"))
+}
+
+async fn wrong_method(method: Method, OriginalUri(uri): OriginalUri) -> Refusal {
+    let path: String = uri.path().chars().take(200).collect();
+    let method: String = method.as_str().chars().take(20).collect();
+    Refusal::new(ErrorCode::HttpMethod, format!("{path} does not know {method}"))
+}

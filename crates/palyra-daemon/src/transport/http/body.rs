@@ -1,0 +1,104 @@
+//! Reading what a request carries: bounded, and refused with a reason.
+
+use axum::extract::{FromRequest, FromRequestParts, Path, Query, Request};
+use axum::http::header;
+use axum::http::request::Parts;
+use http_body_util::{BodyExt, LengthLimitError, Limited};
+use palyra_common::ErrorCode;
+use serde::de::DeserializeOwned;
+
+use super::refusal::{Answer, Refusal};
+use crate::app::App;
+
+/// A JSON body.
+pub(crate) struct JsonBody<T>(pub(crate) T);
+
+impl<T: DeserializeOwned> FromRequest<App> for JsonBody<T> {
+    type Rejection = Refusal;
+
+    async fn from_request(request: Request, app: &App) -> Answer<Self> {
+        let kind = request.headers().get(header::CONTENT_TYPE).and_then(|kind| kind.to_str().ok());
+        if !kind.is_some_and(is_json) {
+            return Err(Refusal::new(ErrorCode::HttpMediaType, "the body is not application/json"));
+        }
+        let config = app.config();
+        let bytes = read(request, config.http.max_body_bytes).await?;
+        check_depth(&bytes, config.http.max_json_depth)?;
+        let read = serde_json::from_slice(&bytes);
+        // serde quotes what it met, which may be a secret.
+        read.map(Self).map_err(|error| {
+            let what = crate::config::without_quotations(&error.to_string());
+            Refusal::new(ErrorCode::HttpMalformed, format!("the body: {what}"))
+        })
+    }
+}
+
+fn is_json(kind: &str) -> bool {
+    let kind = kind.split(';').next().unwrap_or_default().trim();
+    kind.eq_ignore_ascii_case("application/json")
+}
+
+async fn read(request: Request, limit: u32) -> Answer<axum::body::Bytes> {
+    let limited = Limited::new(request.into_body(), limit as usize);
+    match limited.collect().await {
+        Ok(body) => Ok(body.to_bytes()),
+        Err(error) if error.is::<LengthLimitError>() => Err(Refusal::new(
+            ErrorCode::HttpTooLarge,
+            format!("the body has more than http.max_body_bytes, {limit}"),
+        )),
+        Err(error) => {
+            Err(Refusal::new(ErrorCode::HttpMalformed, format!("the body broke off: {error}")))
+        }
+    }
+}
+
+/// Counts brackets outside of texts, so that nothing deep is built.
+fn check_depth(json: &[u8], limit: u32) -> Answer<()> {
+    let (mut depth, mut quoted, mut escaped) = (0u32, false, false);
+    for byte in json {
+        match byte {
+            _ if escaped => escaped = false,
+            b'\\' if quoted => escaped = true,
+            b'"' => quoted = !quoted,
+            b'[' | b'{' if !quoted => depth += 1,
+            b']' | b'}' if !quoted => depth = depth.saturating_sub(1),
+            _ => {}
+        }
+        if depth > limit {
+            let what = format!("the body is nested deeper than http.max_json_depth, {limit}");
+            return Err(Refusal::new(ErrorCode::HttpTooLarge, what));
+        }
+    }
+    Ok(())
+}
+
+/// What follows the question mark.
+pub(crate) struct QueryOf<T>(pub(crate) T);
+
+impl<T: DeserializeOwned> FromRequestParts<App> for QueryOf<T> {
+    type Rejection = Refusal;
+
+    async fn from_request_parts(parts: &mut Parts, _: &App) -> Answer<Self> {
+        Query::try_from_uri(&parts.uri).map(|Query(value)| Self(value)).map_err(|error| {
+            let what = error.to_string();
+            Refusal::new(ErrorCode::HttpMalformed, crate::config::without_quotations(&what))
+        })
+    }
+}
+
+/// What stands in the path.
+pub(crate) struct PathOf<T>(pub(crate) T);
+
+impl<T: DeserializeOwned + Send> FromRequestParts<App> for PathOf<T> {
+    type Rejection = Refusal;
+
+    async fn from_request_parts(parts: &mut Parts, app: &App) -> Answer<Self> {
+        let read = Path::<T>::from_request_parts(parts, app).await;
+        // A path that names nothing possible names nothing.
+        read.map(|Path(value)| Self(value))
+            .map_err(|error| Refusal::new(ErrorCode::CommonNotFound, error.body_text()))
+    }
+}
+
+#[cfg(test)]
+mod tests;

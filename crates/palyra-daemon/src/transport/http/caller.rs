@@ -1,0 +1,93 @@
+//! Who asks, and whether they may. Bearer token, console login or local socket: the same handlers
+//! stand behind all three.
+
+use axum::extract::FromRequestParts;
+use axum::http::request::Parts;
+use axum::http::{HeaderMap, Method, header};
+use palyra_common::ErrorCode;
+use palyra_common::runtime_contracts::Scope;
+use palyra_identity::{Access, Credential, Identity, Origin};
+
+use super::door::Door;
+use super::refusal::{Answer, Refusal};
+use crate::app::App;
+
+/// The header by which a page of ours proves itself.
+pub(crate) const CSRF_HEADER: &str = "x-palyra-csrf";
+
+/// The cookie of a console login. It has no `Secure`, because on loopback there is no TLS.
+pub(crate) const COOKIE: &str = "palyra_login";
+
+/// An authenticated caller.
+#[derive(Debug, Clone)]
+pub(crate) struct Caller {
+    pub(crate) access: Access,
+    door: Door,
+}
+
+impl Caller {
+    /// Refuses unless the credential has `scope`.
+    pub(crate) fn allow(self, scope: Scope) -> Answer<Self> {
+        self.access.require(scope)?;
+        Ok(self)
+    }
+
+    /// From where, for the audit trail.
+    pub(crate) fn origin(&self) -> Origin {
+        Origin::new(&self.door.origin())
+    }
+}
+
+impl FromRequestParts<App> for Caller {
+    type Rejection = Refusal;
+
+    async fn from_request_parts(parts: &mut Parts, app: &App) -> Answer<Self> {
+        let door = parts.extensions.get::<Door>().copied();
+        let door = door.ok_or_else(|| Refusal::new(ErrorCode::AuthRequired, "no door"))?;
+        let access = match door {
+            Door::Local => app.identity.local_owner(),
+            Door::Tcp(_) => authenticate(&app.identity, &parts.method, &parts.headers).await?,
+        };
+        app.rates.admit(&access)?;
+        Ok(Self { access, door })
+    }
+}
+
+async fn authenticate(identity: &Identity, method: &Method, headers: &HeaderMap) -> Answer<Access> {
+    if let Some(bearer) = headers.get(header::AUTHORIZATION) {
+        let secret = bearer.to_str().ok().and_then(bearer_secret);
+        let invalid = || Refusal::new(ErrorCode::AuthInvalid, "the header is not a bearer token");
+        return Ok(identity.authenticate_token(secret.ok_or_else(invalid)?).await?);
+    }
+    let secret = cookie(headers).ok_or_else(|| {
+        Refusal::new(ErrorCode::AuthRequired, "this needs a login or an API token")
+    })?;
+    let access = identity.authenticate_login(secret).await?;
+    if !method.is_safe() {
+        let csrf = headers.get(CSRF_HEADER).and_then(|value| value.to_str().ok());
+        identity.verify_csrf(secret, csrf.unwrap_or_default())?;
+    }
+    Ok(access)
+}
+
+pub(crate) fn bearer_secret(value: &str) -> Option<&str> {
+    let (scheme, secret) = value.split_once(' ')?;
+    scheme.eq_ignore_ascii_case("bearer").then(|| secret.trim())
+}
+
+/// The secret of the console login, if the browser sent one.
+pub(crate) fn cookie(headers: &HeaderMap) -> Option<&str> {
+    let all = headers.get_all(header::COOKIE).iter().filter_map(|value| value.to_str().ok());
+    all.flat_map(|value| value.split(';'))
+        .filter_map(|pair| pair.trim().split_once('='))
+        .find_map(|(name, value)| (name == COOKIE).then_some(value))
+}
+
+/// Which kind of credential, for people.
+pub(crate) fn credential_word(credential: Credential) -> &'static str {
+    match credential {
+        Credential::LocalOwner => "local",
+        Credential::Token(_) => "token",
+        Credential::Login(_) => "login",
+    }
+}

@@ -1,0 +1,92 @@
+//! One connection.
+
+use std::convert::Infallible;
+use std::future::{Future, poll_fn};
+use std::pin::Pin;
+use std::time::Duration;
+
+use axum::Router;
+use axum::body::Body;
+use axum::extract::Request;
+use axum::response::Response;
+use hyper::body::Incoming;
+use hyper::server::conn::http1;
+use hyper::service::service_fn;
+use hyper_util::rt::{TokioIo, TokioTimer};
+use palyra_common::ErrorCode;
+use tokio::io::{AsyncRead, AsyncWrite, AsyncWriteExt};
+use tokio::sync::{OwnedSemaphorePermit, watch};
+use tower::Service;
+
+use super::door::Door;
+use super::unread::{AnswerUnread, raw_answer};
+
+/// More headers than any client has a reason to send.
+const MAX_HEADERS: usize = 64;
+
+/// How long a client may take to read what it did wrong.
+const LAST_WORDS: Duration = Duration::from_secs(2);
+
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct ConnectionOptions {
+    /// How long the head of a request may take to arrive.
+    pub(crate) head_timeout: Duration,
+    pub(crate) max_head_bytes: usize,
+}
+
+pub(crate) struct Connection {
+    pub(crate) router: Router,
+    pub(crate) options: ConnectionOptions,
+    pub(crate) door: Door,
+    pub(crate) stop: watch::Receiver<bool>,
+    /// Counts this connection for as long as it lasts.
+    pub(crate) _permit: OwnedSemaphorePermit,
+}
+
+type Answering = Pin<Box<dyn Future<Output = Result<Response, Infallible>> + Send>>;
+
+impl Connection {
+    /// Serves requests until either side has had enough. What goes wrong here concerns this client
+    /// alone, which is told as far as it can be.
+    pub(crate) async fn serve<S>(mut self, stream: S)
+    where
+        S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
+    {
+        let (router, door) = (self.router.clone(), self.door);
+        let answer = service_fn(move |request: hyper::Request<Incoming>| -> Answering {
+            let mut request: Request = request.map(Body::new);
+            request.extensions_mut().insert(door);
+            Box::pin(router.clone().call(request))
+        });
+        let io = TokioIo::new(AnswerUnread::new(stream, self.options.max_head_bytes));
+        let mut connection = http1::Builder::new()
+            .timer(TokioTimer::new())
+            .header_read_timeout(self.options.head_timeout)
+            .max_header_size(self.options.max_head_bytes)
+            .max_headers(MAX_HEADERS)
+            .serve_connection(io, answer);
+        let mut stopping = false;
+        let ended = loop {
+            tokio::select! {
+                ended = poll_fn(|cx| connection.poll_without_shutdown(cx)) => break ended,
+                _ = self.stop.wait_for(|stop| *stop), if !stopping => {
+                    stopping = true;
+                    Pin::new(&mut connection).graceful_shutdown();
+                }
+            }
+        };
+        let parts = connection.into_parts();
+        let mut stream = parts.io.into_inner().into_inner();
+        if let Err(error) = ended
+            && error.is_timeout()
+            && !parts.read_buf.is_empty()
+        {
+            let what = "the head of the request did not arrive within http.request_timeout";
+            let answer = raw_answer("408 Request Timeout", ErrorCode::HttpSlow, what);
+            let told = async { stream.write_all(&answer).await };
+            // Whoever is this slow may not be there any more.
+            let _ = tokio::time::timeout(LAST_WORDS, told).await;
+        }
+        let _ = tokio::time::timeout(LAST_WORDS, stream.shutdown()).await;
+    }
+}

@@ -1,0 +1,96 @@
+//! What every request passes before it is looked at, and every answer on its way out.
+
+use axum::extract::{Request, State};
+use axum::http::{HeaderMap, HeaderName, HeaderValue, header};
+use axum::middleware::Next;
+use axum::response::{IntoResponse, Response};
+use palyra_common::ErrorCode;
+
+use super::door::Door;
+use super::refusal::{Answer, Refusal};
+use crate::app::App;
+
+/// A page of ours loads nothing from elsewhere and runs no script that is not a file of ours.
+const CSP: &str = "default-src 'none'; style-src 'self'; script-src 'self'; img-src 'self' data:; \
+                   connect-src 'self'; font-src 'self'; form-action 'self'; base-uri 'none'; \
+                   frame-ancestors 'none'";
+
+const HEADERS: [(HeaderName, &str); 7] = [
+    (header::CONTENT_SECURITY_POLICY, CSP),
+    (header::X_CONTENT_TYPE_OPTIONS, "nosniff"),
+    (header::X_FRAME_OPTIONS, "DENY"),
+    (header::REFERRER_POLICY, "no-referrer"),
+    (HeaderName::from_static("cross-origin-opener-policy"), "same-origin"),
+    (HeaderName::from_static("cross-origin-resource-policy"), "same-origin"),
+    (HeaderName::from_static("permissions-policy"), "camera=(), geolocation=(), microphone=()"),
+];
+
+/// Turns foreign names and foreign pages away, bounds number and time of requests, and gives every
+/// answer the headers that browsers heed.
+pub(crate) async fn guard(State(app): State<App>, request: Request, next: Next) -> Response {
+    let began = std::time::Instant::now();
+    let mut response = match admitted(&app, request, next).await {
+        Ok(response) => response,
+        Err(refusal) => refusal.into_response(),
+    };
+    crate::metrics::answered(response.status().as_u16(), began.elapsed());
+    let headers = response.headers_mut();
+    for (name, value) in HEADERS {
+        headers.entry(name).or_insert(HeaderValue::from_static(value));
+    }
+    headers.entry(header::CACHE_CONTROL).or_insert(HeaderValue::from_static("no-store"));
+    response
+}
+
+async fn admitted(app: &App, request: Request, next: Next) -> Answer<Response> {
+    if let Some(Door::Tcp(_)) | None = request.extensions().get::<Door>() {
+        let hosts = app.hosts.load();
+        check_host(&hosts, &request)?;
+        check_origin(&hosts, request.headers())?;
+    }
+    let _permit = app.requests.try_acquire().map_err(|_| {
+        Refusal::new(ErrorCode::HttpBusy, "more requests are under way than http.max_requests")
+    })?;
+    let limit = app.config().http.request_timeout;
+    let answer = tokio::time::timeout(limit.into(), next.run(request)).await;
+    answer.map_err(|_| {
+        let what = format!("the request was not done within http.request_timeout, {limit}");
+        Refusal::new(ErrorCode::HttpSlow, what)
+    })
+}
+
+/// A name that somebody else made point to us is not ours (DNS rebinding).
+fn check_host(hosts: &[String], request: &Request) -> Answer<()> {
+    let mut named = request.headers().get_all(header::HOST).iter();
+    let host = match (named.next(), named.next(), request.uri().authority()) {
+        (Some(host), None, _) => host.to_str().ok(),
+        (None, None, Some(authority)) => Some(authority.as_str()),
+        _ => None,
+    };
+    match host {
+        Some(host) if hosts.iter().any(|ours| ours.eq_ignore_ascii_case(host)) => Ok(()),
+        _ => Err(Refusal::new(
+            ErrorCode::HttpHostRefused,
+            "the Host header does not name this daemon",
+        )),
+    }
+}
+
+/// Browsers tell from which page a request comes; other clients send no such header.
+fn check_origin(hosts: &[String], headers: &HeaderMap) -> Answer<()> {
+    let refused =
+        || Refusal::new(ErrorCode::HttpOriginRefused, "the request comes from another site");
+    let Some(origin) = headers.get(header::ORIGIN) else {
+        let site = headers.get("sec-fetch-site").and_then(|site| site.to_str().ok());
+        let mode = headers.get("sec-fetch-mode").and_then(|mode| mode.to_str().ok());
+        // A link may be followed from anywhere; anything else from elsewhere is not ours.
+        let foreign = matches!(site, Some("cross-site" | "same-site")) && mode != Some("navigate");
+        return if foreign { Err(refused()) } else { Ok(()) };
+    };
+    let origin = origin.to_str().map_err(|_| refused())?;
+    let host = origin.strip_prefix("http://").or_else(|| origin.strip_prefix("https://"));
+    match host {
+        Some(host) if hosts.iter().any(|ours| ours.eq_ignore_ascii_case(host)) => Ok(()),
+        _ => Err(refused()),
+    }
+}

@@ -1,0 +1,10 @@
+//! Each handler: who asks, what for, do it, answer.
+
+pub(super) mod access;
+pub(super) mod audit;
+pub(super) mod backups;
+pub(super) mod config;
+pub(super) mod console;
+pub(super) mod health;
+pub(super) mod secrets;
+pub(super) mod status;

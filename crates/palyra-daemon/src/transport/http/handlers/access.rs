@@ -1,0 +1,107 @@
+use axum::Json;
+use axum::extract::State;
+use axum::http::StatusCode;
+use palyra_common::api::{CreatedToken, LoginCode, NewToken, Page, Token};
+use palyra_common::runtime_contracts::Scope;
+use palyra_common::time::Duration;
+use palyra_common::{ErrorCode, TokenId};
+use palyra_identity as identity;
+use serde::Deserialize;
+
+use crate::app::App;
+use crate::transport::http::body::{JsonBody, PathOf, QueryOf};
+use crate::transport::http::caller::Caller;
+use crate::transport::http::page::login_link;
+use crate::transport::http::refusal::{Answer, Refusal};
+
+/// Where a list goes on.
+#[derive(Debug, Deserialize, utoipa::IntoParams)]
+#[serde(deny_unknown_fields)]
+#[into_params(parameter_in = Query)]
+pub(crate) struct After {
+    /// `next` of the page before
+    after: Option<TokenId>,
+    /// How many at most
+    #[param(minimum = 1, maximum = 200)]
+    limit: Option<u32>,
+}
+
+/// API tokens, newest first
+#[utoipa::path(get, path = "/admin/v1/tokens", tag = "access", params(After),
+    responses((status = 200, body = Page<Token>)))]
+pub(crate) async fn list_tokens(
+    State(app): State<App>,
+    caller: Caller,
+    QueryOf(page): QueryOf<After>,
+) -> Answer<Json<Page<Token>>> {
+    let caller = caller.allow(Scope::TokensRead)?;
+    let limit = checked_limit(page.limit, identity::PAGE_LIMIT)?;
+    let page = app.identity.list_tokens(&caller.access, page.after, limit).await?;
+    let next = page.next.map(|id| id.to_string());
+    Ok(Json(Page { items: page.tokens.into_iter().map(token).collect(), next }))
+}
+
+/// Makes an API token; its secret is shown this once
+#[utoipa::path(post, path = "/admin/v1/tokens", tag = "access", request_body = NewToken,
+    responses((status = 201, body = CreatedToken)))]
+pub(crate) async fn create_token(
+    State(app): State<App>,
+    caller: Caller,
+    JsonBody(new): JsonBody<NewToken>,
+) -> Answer<(StatusCode, Json<CreatedToken>)> {
+    let caller = caller.allow(Scope::TokensWrite)?;
+    let lasts = new.expires_in_seconds.map(|seconds| Duration::from_secs(seconds.into()));
+    let expires_at = lasts.map(|lasts| app.clock.now() + lasts);
+    let scopes = new.scopes.into_iter().collect();
+    let new = identity::NewToken { name: new.name, scopes, expires_at };
+    let made = app.identity.create_token(&caller.access, new, &caller.origin()).await?;
+    let secret = made.secret.expose().to_owned();
+    Ok((StatusCode::CREATED, Json(CreatedToken { token: token(made.token), secret })))
+}
+
+/// Revokes an API token; doing it twice is doing it once
+#[utoipa::path(delete, path = "/admin/v1/tokens/{id}", tag = "access",
+    params(("id" = TokenId, Path, description = "Which token")),
+    responses((status = 204, description = "It is revoked")))]
+pub(crate) async fn revoke_token(
+    State(app): State<App>,
+    caller: Caller,
+    PathOf(id): PathOf<TokenId>,
+) -> Answer<StatusCode> {
+    // A token may revoke itself, whatever else it may do.
+    app.identity.revoke_token(&caller.access, id, &caller.origin()).await?;
+    Ok(StatusCode::NO_CONTENT)
+}
+
+/// Makes a single-use link with which a browser logs in
+#[utoipa::path(post, path = "/admin/v1/login-codes", tag = "access",
+    responses((status = 201, body = LoginCode)))]
+pub(crate) async fn create_login_code(
+    State(app): State<App>,
+    caller: Caller,
+) -> Answer<(StatusCode, Json<LoginCode>)> {
+    let caller = caller.allow(Scope::LoginsWrite)?;
+    let code = app.identity.handoff_code(&caller.access, &caller.origin()).await?;
+    let link = login_link(app.place.http, code.secret.expose());
+    Ok((StatusCode::CREATED, Json(LoginCode { link, expires_at: code.expires_at })))
+}
+
+pub(crate) fn checked_limit(limit: Option<u32>, most: u32) -> Answer<u32> {
+    match limit.unwrap_or(most) {
+        limit if (1..=most).contains(&limit) => Ok(limit),
+        _ => Err(Refusal::new(ErrorCode::HttpMalformed, format!("limit is from 1 to {most}"))),
+    }
+}
+
+fn token(token: identity::Token) -> Token {
+    Token {
+        id: token.id,
+        name: token.name,
+        principal: token.principal,
+        scopes: token.scopes.iter().collect(),
+        created_at: token.created_at,
+        expires_at: token.expires_at,
+        last_used_at: token.last_used_at,
+        revoked_at: token.revoked_at,
+    }
+}

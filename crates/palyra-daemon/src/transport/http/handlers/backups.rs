@@ -1,0 +1,82 @@
+use std::io::{self, Write};
+
+use axum::body::{Body, Bytes};
+use axum::extract::State;
+use axum::http::header;
+use axum::response::{IntoResponse, Response};
+use palyra_common::ErrorCode;
+use palyra_common::runtime_contracts::Scope;
+use palyra_storage::backup::{self, Progress};
+use tokio::sync::{mpsc, watch};
+
+use crate::app::App;
+use crate::transport::http::caller::Caller;
+use crate::transport::http::refusal::{Answer, Refusal};
+
+/// Pieces that may wait for a slow reader; the backup then waits too.
+const WAITING_PIECES: usize = 8;
+
+/// Makes a backup of everything but the master key, and sends it as it is made
+///
+/// If it fails on the way the connection breaks off, and the file lacks its last entry.
+#[utoipa::path(post, path = "/admin/v1/backups", tag = "backups", responses(
+    (status = 200, body = Vec<u8>, content_type = "application/gzip")))]
+pub(crate) async fn create_backup(State(app): State<App>, caller: Caller) -> Answer<Response> {
+    let caller = caller.allow(Scope::BackupsCreate)?;
+    let Ok(one_at_a_time) = app.backing_up.clone().try_lock_owned() else {
+        let what = "another backup is being made";
+        return Err(Refusal::new(ErrorCode::HttpBusy, what));
+    };
+    let by = caller.access.principal.to_string();
+    crate::audit::record(&app, &by, "backup.started", caller.origin().as_str()).await?;
+    let (pieces, body) = mpsc::channel::<io::Result<Bytes>>(WAITING_PIECES);
+    let source = app.backup_source();
+    tokio::spawn(async move {
+        let _one_at_a_time = one_at_a_time;
+        let out = io::BufWriter::with_capacity(64 << 10, Pieces(pieces.clone()));
+        let (progress, _) = watch::channel(Progress::default());
+        match backup::create(&source, out, progress).await {
+            Ok((made, _)) => {
+                let missing = made.missing.count;
+                tracing::info!(
+                    rows = made.content.rows,
+                    blobs = made.content.blobs,
+                    missing,
+                    "a backup was made"
+                );
+            }
+            Err(error) => {
+                let (code, error) = (error.code(), error.to_string());
+                tracing::error!(%code, error, "a backup failed");
+                // Whoever reads learns by the break that it is not whole.
+                let _ = pieces.send(Err(io::Error::other(error))).await;
+            }
+        }
+    });
+    let kind = [(header::CONTENT_TYPE, "application/gzip")];
+    Ok((kind, Body::from_stream(tokio_stream(body))).into_response())
+}
+
+fn tokio_stream(
+    body: mpsc::Receiver<io::Result<Bytes>>,
+) -> impl futures_util::Stream<Item = io::Result<Bytes>> {
+    futures_util::stream::unfold(body, |mut body| async {
+        let piece = body.recv().await?;
+        Some((piece, body))
+    })
+}
+
+/// Hands pieces over to the connection, and waits while it is busy.
+struct Pieces(mpsc::Sender<io::Result<Bytes>>);
+
+impl Write for Pieces {
+    fn write(&mut self, piece: &[u8]) -> io::Result<usize> {
+        let sent = self.0.blocking_send(Ok(Bytes::copy_from_slice(piece)));
+        sent.map_err(|_| io::Error::new(io::ErrorKind::BrokenPipe, "nobody reads the backup"))?;
+        Ok(piece.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}

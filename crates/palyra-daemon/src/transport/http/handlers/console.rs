@@ -1,0 +1,98 @@
+use axum::extract::State;
+use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
+use axum::response::{IntoResponse, Response};
+use axum::{Extension, Json};
+use palyra_common::ErrorCode;
+use palyra_common::api::Session;
+use palyra_common::time::Timestamp;
+use palyra_identity::{Credential, Origin, csrf_token};
+use serde::Deserialize;
+
+use crate::app::App;
+use crate::transport::http::body::QueryOf;
+use crate::transport::http::caller::{COOKIE, Caller, cookie};
+use crate::transport::http::door::Door;
+use crate::transport::http::page;
+use crate::transport::http::refusal::{Answer, Refusal};
+
+/// What a login link carries.
+#[derive(Deserialize, utoipa::IntoParams)]
+#[serde(deny_unknown_fields)]
+#[into_params(parameter_in = Query)]
+pub(crate) struct Link {
+    /// The single-use code
+    code: String,
+}
+
+/// Opens a login link: logs the browser in and goes on to the console
+#[utoipa::path(get, path = "/console/v1/login", tag = "console", params(Link), security(()),
+    responses((status = 200, body = String, content_type = "text/html"),
+        (status = 404, body = String, content_type = "text/html", description = "Not a link of ours"),
+        (status = 410, body = String, content_type = "text/html", description = "Used or expired")))]
+pub(crate) async fn login(
+    State(app): State<App>,
+    Extension(door): Extension<Door>,
+    QueryOf(link): QueryOf<Link>,
+) -> Response {
+    let new = match app.identity.redeem(&link.code, &Origin::new(&door.origin())).await {
+        Ok(new) => new,
+        Err(error) => return page::refused(&Refusal::from(error)),
+    };
+    let lasts = new.login.expires_at.since(app.clock.now()).as_millis() / 1_000;
+    let cookie = format!(
+        "{COOKIE}={}; Path=/; HttpOnly; SameSite=Strict; Max-Age={lasts}",
+        new.cookie_secret.expose()
+    );
+    let mut response = page::logged_in();
+    if let Ok(cookie) = HeaderValue::from_str(&cookie) {
+        response.headers_mut().insert(header::SET_COOKIE, cookie);
+    }
+    response
+}
+
+/// The login of this browser, and what its changes must carry
+#[utoipa::path(get, path = "/console/v1/session", tag = "console",
+    responses((status = 200, body = Session)))]
+pub(crate) async fn session(caller: Caller, headers: HeaderMap) -> Answer<Json<Session>> {
+    let access = caller.access;
+    let (Credential::Login(login), Some(secret)) = (access.credential, cookie(&headers)) else {
+        let what = "only a browser that logged in with a link has a session";
+        return Err(Refusal::new(ErrorCode::CommonNotFound, what));
+    };
+    Ok(Json(Session {
+        login,
+        principal: access.principal,
+        role: access.role,
+        scopes: access.scopes.iter().collect(),
+        csrf: csrf_token(secret).expose().to_owned(),
+        expires_at: access.expires_at.unwrap_or(Timestamp::UNIX_EPOCH),
+    }))
+}
+
+/// Ends the login of this browser
+#[utoipa::path(post, path = "/console/v1/logout", tag = "console",
+    responses((status = 204, description = "Logged out")))]
+pub(crate) async fn logout(State(app): State<App>, caller: Caller) -> Answer<Response> {
+    if let Credential::Login(login) = caller.access.credential {
+        app.identity.end_login(&caller.access, login, &caller.origin()).await?;
+    }
+    let gone = format!("{COOKIE}=; Path=/; HttpOnly; SameSite=Strict; Max-Age=0");
+    Ok((StatusCode::NO_CONTENT, [(header::SET_COOKIE, gone)]).into_response())
+}
+
+/// The front page
+#[utoipa::path(get, path = "/", tag = "console", security(()),
+    responses((status = 200, body = String, content_type = "text/html")))]
+pub(crate) async fn front(State(app): State<App>, caller: Answer<Caller>) -> Response {
+    match caller {
+        Ok(caller) => page::front(&app, &caller.access).await,
+        Err(_) => page::stranger(),
+    }
+}
+
+/// The style of the pages
+#[utoipa::path(get, path = "/style.css", tag = "console", security(()),
+    responses((status = 200, body = String, content_type = "text/css")))]
+pub(crate) async fn style() -> Response {
+    ([(header::CONTENT_TYPE, "text/css; charset=utf-8")], page::STYLE).into_response()
+}

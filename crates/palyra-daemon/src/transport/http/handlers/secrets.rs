@@ -1,0 +1,120 @@
+use axum::Json;
+use axum::extract::State;
+use axum::http::StatusCode;
+use palyra_common::ErrorCode;
+use palyra_common::api::{
+    MasterRotated, Page, RotateMaster, Secret, SecretStored, SecretValue, SecretVersion,
+};
+use palyra_common::runtime_contracts::Scope;
+use palyra_vault::{Actor, NewMaster, NextStep, SecretInfo, SecretName, SecretString};
+
+use crate::app::App;
+use crate::transport::http::body::{JsonBody, PathOf};
+use crate::transport::http::caller::Caller;
+use crate::transport::http::refusal::{Answer, Refusal};
+
+/// Names and versions of secrets, never their values
+#[utoipa::path(get, path = "/admin/v1/secrets", tag = "secrets",
+    responses((status = 200, body = Page<Secret>)))]
+pub(crate) async fn list_secrets(
+    State(app): State<App>,
+    caller: Caller,
+) -> Answer<Json<Page<Secret>>> {
+    caller.allow(Scope::SecretsRead)?;
+    let items = app.vault.list().await?.into_iter().map(secret).collect();
+    Ok(Json(Page { items, next: None }))
+}
+
+/// Stores a value as the newest version of a secret
+#[utoipa::path(put, path = "/admin/v1/secrets/{scope}/{name}", tag = "secrets",
+    params(("scope" = String, Path, description = "Its scope, as global or agent:ID"),
+        ("name" = String, Path, description = "Its name within the scope")),
+    request_body = SecretValue, responses((status = 200, body = SecretStored)))]
+pub(crate) async fn set_secret(
+    State(app): State<App>,
+    caller: Caller,
+    PathOf(path): PathOf<(String, String)>,
+    JsonBody(body): JsonBody<SecretValue>,
+) -> Answer<Json<SecretStored>> {
+    let caller = caller.allow(Scope::SecretsWrite)?;
+    let name = parse(&path)?;
+    let version = app.vault.set(&name, SecretString::from(body.value), &actor(&caller)).await?;
+    let (scope, name) = path;
+    Ok(Json(SecretStored { scope, name, version }))
+}
+
+/// Removes a secret with all its versions
+#[utoipa::path(delete, path = "/admin/v1/secrets/{scope}/{name}", tag = "secrets",
+    params(("scope" = String, Path, description = "Its scope, as global or agent:ID"),
+        ("name" = String, Path, description = "Its name within the scope")),
+    responses((status = 204, description = "It is gone")))]
+pub(crate) async fn delete_secret(
+    State(app): State<App>,
+    caller: Caller,
+    PathOf(path): PathOf<(String, String)>,
+) -> Answer<StatusCode> {
+    let caller = caller.allow(Scope::SecretsWrite)?;
+    app.vault.delete(&parse(&path)?, &actor(&caller)).await?;
+    Ok(StatusCode::NO_CONTENT)
+}
+
+/// Changes the master key; the values stay as they are
+#[utoipa::path(post, path = "/admin/v1/secrets/rotate-master", tag = "secrets",
+    request_body = RotateMaster, responses((status = 200, body = MasterRotated)))]
+pub(crate) async fn rotate_master(
+    State(app): State<App>,
+    caller: Caller,
+    JsonBody(body): JsonBody<RotateMaster>,
+) -> Answer<Json<MasterRotated>> {
+    let caller = caller.allow(Scope::SecretsWrite)?;
+    let new = match (body.passphrase, body.command) {
+        (Some(passphrase), None) => NewMaster::Passphrase(SecretString::from(passphrase)),
+        (None, Some(command)) => NewMaster::Command(command),
+        (None, None) => NewMaster::Generated,
+        (Some(_), Some(_)) => {
+            let what = "give either a passphrase or a command";
+            return Err(Refusal::new(ErrorCode::CommonInvalidInput, what));
+        }
+    };
+    let rotated = app.vault.rotate_master(new, &actor(&caller)).await?;
+    let next_step = next_step(rotated.next).map(str::to_owned);
+    let key_id = rotated.key_id.to_string();
+    Ok(Json(MasterRotated { key_id, rewrapped: rotated.versions, next_step }))
+}
+
+fn next_step(next: NextStep) -> Option<&'static str> {
+    match next {
+        NextStep::Nothing => None,
+        NextStep::GivePassphrase => {
+            Some("Give the new passphrase wherever the old one is given, before the next start.")
+        }
+        NextStep::GiveCommand => {
+            Some("Set vault.key_command to the new command before the next start.")
+        }
+    }
+}
+
+fn parse((scope, name): &(String, String)) -> Answer<SecretName> {
+    let parsed = format!("{scope}/{name}").parse();
+    parsed.map_err(|error: palyra_vault::SecretNameError| {
+        Refusal::new(ErrorCode::CommonInvalidInput, error.to_string())
+    })
+}
+
+fn actor(caller: &Caller) -> Actor {
+    let origin = caller.origin().as_str().to_owned();
+    Actor { by: caller.access.principal.clone(), origin }
+}
+
+fn secret(info: SecretInfo) -> Secret {
+    let versions = info.versions.into_iter().map(|version| SecretVersion {
+        version: version.version,
+        created_at: version.created_at,
+        created_by: version.created_by,
+    });
+    Secret {
+        scope: info.name.scope().as_str().to_owned(),
+        name: info.name.name().to_owned(),
+        versions: versions.collect(),
+    }
+}

@@ -1,0 +1,89 @@
+//! Plain pages, until the console takes their place.
+
+use std::net::SocketAddr;
+
+use axum::http::{StatusCode, header};
+use axum::response::{IntoResponse, Response};
+use palyra_identity::Access;
+
+use super::refusal::Refusal;
+use crate::app::App;
+use crate::ready;
+
+pub(crate) const STYLE: &str = include_str!("page/style.css");
+
+/// The link with which a browser logs in.
+pub(crate) fn login_link(http: SocketAddr, code: &str) -> String {
+    format!("http://{http}/console/v1/login?code={code}")
+}
+
+/// What whoever is not logged in sees: nothing but how to log in.
+pub(crate) fn stranger() -> Response {
+    let text = "<p>Log in with a link from the machine that runs Palyra:</p>\
+                <pre>palyra dashboard</pre>";
+    page(StatusCode::OK, "Palyra", "", text)
+}
+
+/// Goes on by itself. The page in between is needed: a browser does not send a strict cookie with a
+/// redirect that began on another site.
+pub(crate) fn logged_in() -> Response {
+    let head = "<meta http-equiv=\"refresh\" content=\"0; url=/\">";
+    page(StatusCode::OK, "Logged in", head, "<p>You are logged in. <a href=\"/\">Go on</a></p>")
+}
+
+pub(crate) fn refused(refusal: &Refusal) -> Response {
+    let envelope = refusal.envelope();
+    let text = format!(
+        "<p>{}</p><p>{}</p><p><code>{}</code></p>",
+        escape(envelope.message()),
+        escape(envelope.recovery_hint()),
+        escape(envelope.code())
+    );
+    page(refusal.status(), "That did not work", "", &text)
+}
+
+pub(crate) async fn front(app: &App, access: &Access) -> Response {
+    let ready = ready::cached(app).await;
+    let state = match ready.waiting_for.as_slice() {
+        [] => "ready".to_owned(),
+        parts => format!("waiting for {}", parts.join(", ")),
+    };
+    let rows = [
+        ("State", state),
+        ("Version", env!("CARGO_PKG_VERSION").into()),
+        ("Database", format!("{}, schema {}", app.db.engine().as_str(), ready.schema)),
+        ("Since", app.started_at.to_string()),
+        ("You are", format!("{} ({})", access.principal, access.role)),
+    ];
+    let rows = rows.map(|(name, value)| format!("<dt>{name}</dt><dd>{}</dd>", escape(&value)));
+    let text = format!(
+        "<dl>{}</dl><p>The command line does the rest: <code>palyra --help</code></p>",
+        rows.concat()
+    );
+    page(StatusCode::OK, "Palyra", "", &text)
+}
+
+fn page(status: StatusCode, title: &str, head: &str, text: &str) -> Response {
+    let html = format!(
+        "<!doctype html><html lang=\"en\"><head><meta charset=\"utf-8\">\
+         <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\
+         <title>{title}</title><link rel=\"stylesheet\" href=\"/style.css\">{head}</head>\
+         <body><main><h1>{title}</h1>{text}</main></body></html>"
+    );
+    (status, [(header::CONTENT_TYPE, "text/html; charset=utf-8")], html).into_response()
+}
+
+fn escape(text: &str) -> String {
+    let mut escaped = String::with_capacity(text.len());
+    for char in text.chars() {
+        match char {
+            '&' => escaped.push_str("&amp;"),
+            '<' => escaped.push_str("&lt;"),
+            '>' => escaped.push_str("&gt;"),
+            '"' => escaped.push_str("&quot;"),
+            '\'' => escaped.push_str("&#39;"),
+            other => escaped.push(other),
+        }
+    }
+    escaped
+}

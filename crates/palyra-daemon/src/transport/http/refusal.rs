@@ -1,0 +1,134 @@
+//! Errors as answers.
+
+use axum::Json;
+use axum::http::{HeaderValue, StatusCode, header};
+use axum::response::{IntoResponse, Response};
+use palyra_common::{ErrorCode, StableErrorEnvelope};
+
+/// An error with its status.
+#[derive(Debug)]
+pub(crate) struct Refusal(Box<StableErrorEnvelope>);
+
+pub(crate) type Answer<T> = Result<T, Refusal>;
+
+impl Refusal {
+    pub(crate) fn new(code: ErrorCode, message: impl Into<String>) -> Self {
+        Self(Box::new(StableErrorEnvelope::new(code, message)))
+    }
+
+    pub(crate) fn envelope(&self) -> &StableErrorEnvelope {
+        &self.0
+    }
+
+    pub(crate) fn status(&self) -> StatusCode {
+        self.0.known_code().map_or(StatusCode::INTERNAL_SERVER_ERROR, status)
+    }
+}
+
+impl From<StableErrorEnvelope> for Refusal {
+    fn from(envelope: StableErrorEnvelope) -> Self {
+        Self(Box::new(envelope))
+    }
+}
+
+impl From<crate::failure::Failure> for Refusal {
+    fn from(failure: crate::failure::Failure) -> Self {
+        failure.envelope().into()
+    }
+}
+
+impl From<palyra_storage::StorageError> for Refusal {
+    fn from(error: palyra_storage::StorageError) -> Self {
+        error.envelope().into()
+    }
+}
+
+impl From<palyra_identity::AuthError> for Refusal {
+    fn from(error: palyra_identity::AuthError) -> Self {
+        error.envelope().into()
+    }
+}
+
+impl From<palyra_vault::VaultError> for Refusal {
+    fn from(error: palyra_vault::VaultError) -> Self {
+        error.envelope().into()
+    }
+}
+
+impl IntoResponse for Refusal {
+    fn into_response(self) -> Response {
+        let status = self.status();
+        if status.is_server_error() {
+            let envelope = &*self.0;
+            tracing::warn!(code = envelope.code(), error = envelope.message(), "request failed");
+        }
+        let mut response = (status, Json(&*self.0)).into_response();
+        let headers = response.headers_mut();
+        match status {
+            StatusCode::UNAUTHORIZED => {
+                let bearer = HeaderValue::from_static("Bearer realm=\"palyra\"");
+                headers.insert(header::WWW_AUTHENTICATE, bearer);
+            }
+            StatusCode::TOO_MANY_REQUESTS | StatusCode::SERVICE_UNAVAILABLE => {
+                headers.insert(header::RETRY_AFTER, HeaderValue::from_static("1"));
+            }
+            _ => {}
+        }
+        response
+    }
+}
+
+/// The status of each code.
+fn status(code: ErrorCode) -> StatusCode {
+    use ErrorCode as C;
+    match code {
+        C::CommonInvalidInput | C::ConfigInvalid | C::ConfigUnknownKey | C::HttpMalformed => {
+            StatusCode::BAD_REQUEST
+        }
+        C::CommonNotFound | C::BlobNotFound | C::AuthLinkUnknown => StatusCode::NOT_FOUND,
+        C::CommonConflict
+        | C::StorageConstraint
+        | C::VaultNoKey
+        | C::VaultWrongKey
+        | C::BackupTargetInUse => StatusCode::CONFLICT,
+        C::AuthRequired | C::AuthInvalid | C::AuthExpired | C::AuthRevoked => {
+            StatusCode::UNAUTHORIZED
+        }
+        C::AuthForbidden | C::AuthCsrf | C::HttpOriginRefused => StatusCode::FORBIDDEN,
+        C::AuthLinkUsed | C::AuthLinkExpired => StatusCode::GONE,
+        C::HttpHostRefused => StatusCode::MISDIRECTED_REQUEST,
+        C::HttpTooLarge | C::VaultTooLarge => StatusCode::PAYLOAD_TOO_LARGE,
+        C::HttpMethod => StatusCode::METHOD_NOT_ALLOWED,
+        C::HttpMediaType => StatusCode::UNSUPPORTED_MEDIA_TYPE,
+        C::HttpSlow => StatusCode::REQUEST_TIMEOUT,
+        C::HttpBusy => StatusCode::TOO_MANY_REQUESTS,
+        C::StorageUnavailable
+        | C::StorageBusy
+        | C::StorageDiskFull
+        | C::StorageReadOnly
+        | C::StorageLocked
+        | C::StorageShuttingDown
+        | C::BlobUnavailable => StatusCode::SERVICE_UNAVAILABLE,
+        C::StorageInvalidValue
+        | C::StorageCorrupt
+        | C::StorageNewerSchema
+        | C::StorageMigrationFailed
+        | C::StorageCommitUnknown
+        | C::StorageStaleLease
+        | C::StorageInternal
+        | C::JournalBrokenChain
+        | C::BlobCorrupt
+        | C::VaultDamaged
+        | C::BackupInvalid
+        | C::DaemonAddressInUse
+        | C::DaemonAddressRefused
+        | C::DaemonStopped
+        | C::DaemonFailed
+        | C::ClientDaemonNotRunning
+        | C::ClientUnreachable
+        | C::ClientUnexpectedAnswer
+        | C::ClientPalyradMissing
+        | C::ClientPalyradFailed
+        | C::ClientLocalFile => StatusCode::INTERNAL_SERVER_ERROR,
+    }
+}

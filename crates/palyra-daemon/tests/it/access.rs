@@ -1,0 +1,185 @@
+//! Who gets in, by which door.
+
+use std::time::{Duration, Instant};
+
+use crate::daemon::{Answer, Daemon, LIMIT, palyrad};
+
+fn cookie(login: &Answer) -> String {
+    let set = login.header("set-cookie").unwrap();
+    assert!(set.contains("HttpOnly") && set.contains("SameSite=Strict"), "{set}");
+    format!("Cookie: {}", set.split(';').next().unwrap())
+}
+
+fn csrf(daemon: &Daemon, cookie: &str) -> String {
+    let session = daemon.tcp("GET", "/console/v1/session", &[cookie], "");
+    assert_eq!(session.status, 200, "{session:?}");
+    format!("X-Palyra-Csrf: {}", session.json()["csrf"].as_str().unwrap())
+}
+
+#[test]
+fn the_printed_link_works_once_and_makes_the_owner() {
+    let daemon = Daemon::start();
+    let path = daemon.login_path();
+    let first = daemon.tcp("GET", &path, &[], "");
+    assert_eq!(first.status, 200, "{first:?}");
+    let cookie = cookie(&first);
+    let front = daemon.tcp("GET", "/", &[&cookie], "");
+    assert!(front.body.contains("operator:owner") && front.body.contains("ready"), "{front:?}");
+
+    let second = daemon.tcp("GET", &path, &[], "");
+    assert_eq!(second.status, 410);
+    assert!(second.body.contains("auth/link_used") && second.body.contains("palyra dashboard"));
+    assert_eq!(second.header("set-cookie"), None);
+    let foreign = daemon.tcp("GET", "/console/v1/login?code=abc", &[], "");
+    assert_eq!(foreign.status, 404);
+    assert!(foreign.body.contains("auth/link_unknown"), "{foreign:?}");
+}
+
+#[test]
+fn a_restart_ends_no_login_and_prints_no_second_link() {
+    let mut daemon = Daemon::start();
+    let cookie = cookie(&daemon.tcp("GET", &daemon.login_path(), &[], ""));
+    daemon.process.kill_dash_nine().unwrap();
+    daemon.process.restart().unwrap();
+    let ready = daemon.process.wait_ready(LIMIT).unwrap();
+    daemon.http = crate::daemon::running(daemon.data_dir()).http.parse().unwrap();
+    assert!(ready.contains(&daemon.http.to_string()), "{ready}");
+    assert_eq!(daemon.tcp("GET", "/admin/v1/status", &[&cookie], "").status, 200);
+    let printed = daemon.process.logs().matches("/console/v1/login?code=").count();
+    assert_eq!(printed, 1, "only the first start, before there was an owner");
+}
+
+#[test]
+fn a_handoff_link_logs_a_browser_in_once() {
+    let daemon = Daemon::start();
+    let made = daemon.local("POST", "/admin/v1/login-codes", "");
+    assert_eq!(made.status, 201, "{made:?}");
+    let link = made.json()["link"].as_str().unwrap().to_owned();
+    let (_, path) = link.split_once(&daemon.http.to_string()).unwrap();
+    assert_eq!(daemon.tcp("GET", path, &[], "").status, 200);
+    assert_eq!(daemon.tcp("GET", path, &[], "").status, 410);
+}
+
+#[test]
+fn a_change_from_a_browser_needs_the_csrf_token_of_its_login() {
+    let daemon = Daemon::start();
+    let cookie = cookie(&daemon.tcp("GET", &daemon.login_path(), &[], ""));
+    let csrf = csrf(&daemon, &cookie);
+    let json = "Content-Type: application/json";
+    let new = r#"{"name": "ci", "scopes": ["status:read"]}"#;
+    let without = daemon.tcp("POST", "/admin/v1/tokens", &[&cookie, json], new);
+    assert_eq!((without.status, without.code().as_str()), (403, "auth/csrf"));
+    let wrong = daemon.tcp("POST", "/admin/v1/tokens", &[&cookie, json, "X-Palyra-Csrf: a"], new);
+    assert_eq!(wrong.code(), "auth/csrf");
+    let with = daemon.tcp("POST", "/admin/v1/tokens", &[&cookie, json, &csrf], new);
+    assert_eq!(with.status, 201, "{with:?}");
+
+    assert_eq!(daemon.tcp("POST", "/console/v1/logout", &[&cookie, &csrf], "").status, 204);
+    let gone = daemon.tcp("GET", "/admin/v1/status", &[&cookie], "");
+    assert_eq!((gone.status, gone.code().as_str()), (401, "auth/revoked"));
+}
+
+#[test]
+fn over_tcp_nothing_but_health_is_open_before_a_login() {
+    let daemon = Daemon::start();
+    let api: serde_json::Value =
+        serde_json::from_str(include_str!("../../../../schemas/openapi/palyra.json")).unwrap();
+    let open = ["/healthz", "/readyz", "/", "/style.css", "/console/v1/login"];
+    for (path, item) in api["paths"].as_object().unwrap() {
+        let real = path.replace("{id}", "01JCZ8W9M0N4V5X6Y7Z8A9B0C1");
+        let real = real.replace("{scope}", "global").replace("{name}", "x");
+        for method in item.as_object().unwrap().keys() {
+            let answer = daemon.tcp(&method.to_uppercase(), &real, &[], "");
+            if open.contains(&path.as_str()) {
+                assert_ne!(answer.status, 401, "{method} {path}");
+            } else {
+                assert_eq!(answer.status, 401, "{method} {path}: {answer:?}");
+                assert_eq!(answer.code(), "auth/required");
+            }
+        }
+    }
+    let stranger = daemon.tcp("GET", "/", &[], "");
+    assert!(!stranger.body.contains("sqlite") && stranger.body.contains("palyra dashboard"));
+}
+
+#[test]
+fn a_token_does_what_it_may_until_it_is_revoked() {
+    let daemon = Daemon::start();
+    let (id, secret) = daemon.token(&["status:read"]);
+    let bearer = format!("Authorization: Bearer {secret}");
+    let status = daemon.tcp("GET", "/admin/v1/status", &[&bearer], "");
+    assert_eq!(status.status, 200, "{status:?}");
+    let who = daemon.tcp("GET", "/admin/v1/whoami", &[&bearer], "").json();
+    assert_eq!((&who["credential"], &who["scopes"]), (&"token".into(), &["status:read"].into()));
+    let more = daemon.tcp("GET", "/admin/v1/secrets", &[&bearer], "");
+    assert_eq!((more.status, more.code().as_str()), (403, "auth/forbidden"));
+    assert!(more.body.contains("secrets:read"));
+
+    assert_eq!(daemon.local("DELETE", &format!("/admin/v1/tokens/{id}"), "").status, 200);
+    let revoked_at = Instant::now();
+    loop {
+        let answer = daemon.tcp("GET", "/admin/v1/status", &[&bearer], "");
+        if answer.status == 401 {
+            assert_eq!(answer.code(), "auth/revoked");
+            break;
+        }
+        assert!(revoked_at.elapsed() < Duration::from_secs(20), "{answer:?}");
+    }
+    for wrong in ["Bearer ply_x", "Bearer", "Basic abc", "Bearer "] {
+        let answer =
+            daemon.tcp("GET", "/admin/v1/status", &[&format!("Authorization: {wrong}")], "");
+        assert_eq!((answer.status, answer.code().as_str()), (401, "auth/invalid"), "{wrong}");
+    }
+}
+
+#[test]
+fn an_expired_token_is_told_so() {
+    let daemon = Daemon::start();
+    let new = r#"{"name": "short", "scopes": ["status:read"], "expires_in_seconds": 1}"#;
+    let made = daemon.local("POST", "/admin/v1/tokens", new).json();
+    let bearer = format!("Authorization: Bearer {}", made["secret"].as_str().unwrap());
+    let deadline = Instant::now() + LIMIT;
+    loop {
+        let answer = daemon.tcp("GET", "/admin/v1/status", &[&bearer], "");
+        if answer.status == 401 {
+            assert_eq!(answer.code(), "auth/expired");
+            break;
+        }
+        assert!(Instant::now() < deadline, "{answer:?}");
+        std::thread::sleep(Duration::from_millis(50));
+    }
+}
+
+#[test]
+fn metrics_need_a_login_unless_configuration_opens_them() {
+    let daemon = Daemon::start();
+    assert_eq!(daemon.tcp("GET", "/metrics", &[], "").status, 401);
+    let (_, secret) = daemon.token(&["metrics:read"]);
+    let bearer = format!("Authorization: Bearer {secret}");
+    let figures = daemon.tcp("GET", "/metrics", &[&bearer], "");
+    assert!(figures.body.contains("palyra_http_requests_total{class=\"4xx\"}"), "{figures:?}");
+    let (open, _folder) = Daemon::with_config("[http]\nopen_metrics = true\n");
+    assert_eq!(open.tcp("GET", "/metrics", &[], "").status, 200);
+}
+
+/// As root the daemon's socket can be opened by nobody else; the daemon itself is another user.
+#[test]
+fn the_socket_is_for_the_user_of_the_daemon_alone() {
+    use std::os::unix::fs::PermissionsExt;
+    let daemon = Daemon::of(palyrad().temporary_data_dir().unwrap().unprivileged().unwrap());
+    let mode = std::fs::metadata(&daemon.running.socket).unwrap().permissions().mode();
+    assert_eq!(mode & 0o777, 0o600);
+    // The test is root, the daemon nobody: the permissions let root in, the check of the peer does
+    // not.
+    let mut stream = std::os::unix::net::UnixStream::connect(&daemon.running.socket).unwrap();
+    use std::io::{Read, Write};
+    let _ = stream.write_all(b"GET /admin/v1/whoami HTTP/1.1\r\nHost: x\r\n\r\n");
+    let mut answer = String::new();
+    let _ = stream.read_to_string(&mut answer);
+    if std::fs::metadata("/proc/self")
+        .is_ok_and(|own| std::os::unix::fs::MetadataExt::uid(&own) == 0)
+    {
+        assert_eq!(answer, "");
+        daemon.process.wait_for_line("another user was turned away", LIMIT).unwrap();
+    }
+}

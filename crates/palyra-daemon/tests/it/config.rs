@@ -1,0 +1,151 @@
+//! Where a value comes from, and what a change of it does.
+
+use std::process::{Command, Output};
+
+use crate::daemon::{Daemon, LIMIT, palyrad, refused};
+
+fn run(data_dir: &std::path::Path, args: &[&str], env: &[(&str, &str)]) -> Output {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_palyrad"));
+    command.args(args).arg("--data-dir").arg(data_dir).envs(env.iter().copied());
+    command.output().unwrap()
+}
+
+fn option(view: &serde_json::Value, key: &str) -> (serde_json::Value, String) {
+    let options = view["options"].as_array().unwrap();
+    let found = options.iter().find(|option| option["key"] == key).unwrap();
+    (found["value"].clone(), found["origin"].as_str().unwrap().to_owned())
+}
+
+#[test]
+fn each_layer_comes_before_the_one_below() {
+    let folder = tempfile::tempdir().unwrap();
+    let show = |env: &[(&str, &str)], flags: &[&str]| {
+        let args: Vec<&str> = flags.iter().chain(&["config", "show"]).copied().collect();
+        let shown = run(folder.path(), &args, env);
+        assert!(shown.status.success(), "{}", String::from_utf8_lossy(&shown.stderr));
+        option(&serde_json::from_slice(&shown.stdout).unwrap(), "log.level")
+    };
+    assert_eq!(show(&[], &[]), ("info".into(), "default".into()));
+    std::fs::write(folder.path().join("palyra.toml"), "[log]\nlevel = \"warn\"\n").unwrap();
+    assert_eq!(show(&[], &[]), ("warn".into(), "file".into()));
+    let env = [("PALYRA_LOG_LEVEL", "debug")];
+    assert_eq!(show(&env, &[]), ("debug".into(), "environment".into()));
+    assert_eq!(show(&env, &["--log-level", "error"]), ("error".into(), "command_line".into()));
+    assert_eq!(show(&[("PALYRA_LOG_LEVEL", " ")], &[]), ("warn".into(), "file".into()));
+}
+
+#[test]
+fn what_does_not_fit_is_refused_by_the_name_that_was_used() {
+    let folder = tempfile::tempdir().unwrap();
+    for (env, named) in [
+        (("PALYRA_HTTP_BIND", "nowhere"), "PALYRA_HTTP_BIND: "),
+        (("PALYRA_HTTP_MAX_BODY_BYTES", "many"), "PALYRA_HTTP_MAX_BODY_BYTES: "),
+        (("PALYRA_HTTP_OPEN_METRICS", "perhaps"), "PALYRA_HTTP_OPEN_METRICS: "),
+        (("PALYRA_DEPLOYMENT_PROFILE", "cloud"), "PALYRA_DEPLOYMENT_PROFILE: "),
+        (("PALYRA_HTTP_HOSTS", "http://a/b"), "http.hosts: "),
+    ] {
+        let told = run(folder.path(), &["config", "show"], &[env]);
+        let text = String::from_utf8_lossy(&told.stderr).into_owned();
+        assert_eq!(told.status.code(), Some(2), "{text}");
+        assert!(text.contains(named) && text.contains("config/invalid"), "{text}");
+    }
+}
+
+#[test]
+fn a_change_keeps_the_rest_of_the_file() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("palyra.toml");
+    std::fs::write(&file, "# mine\n[log] # here\nlevel = \"warn\"\n").unwrap();
+    let set =
+        run(folder.path(), &["config", "set", "http.hosts", "a.example, b.example:8443"], &[]);
+    assert!(set.status.success(), "{}", String::from_utf8_lossy(&set.stderr));
+    let text = std::fs::read_to_string(&file).unwrap();
+    assert!(text.starts_with("# mine\n[log] # here\nlevel = \"warn\"\n"), "{text}");
+    assert!(text.contains("hosts = [\"a.example\", \"b.example:8443\"]"), "{text}");
+    let refused = run(folder.path(), &["config", "set", "http.max_requests", "0"], &[]);
+    assert_eq!(refused.status.code(), Some(2));
+    let unknown = run(folder.path(), &["config", "set", "http.host", "x"], &[]);
+    let told = String::from_utf8_lossy(&unknown.stderr).into_owned();
+    assert!(told.contains("did you mean http.hosts?"), "{told}");
+    assert_eq!(std::fs::read_to_string(&file).unwrap(), text, "a refused change changes nothing");
+    assert!(run(folder.path(), &["config", "unset", "http.hosts"], &[]).status.success());
+    assert!(!std::fs::read_to_string(&file).unwrap().contains("a.example"));
+}
+
+#[test]
+fn a_file_that_cannot_be_read_is_not_taken_for_none() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("palyra.toml");
+    std::os::unix::fs::symlink("nowhere", &file).unwrap();
+    let (code, told) = refused(palyrad().data_dir(folder.path()));
+    assert_eq!(code, Some(2));
+    assert!(told.contains("config/invalid") && told.contains("palyra.toml"), "{told}");
+    std::fs::remove_file(&file).unwrap();
+    std::fs::create_dir(&file).unwrap();
+    assert_eq!(refused(palyrad().data_dir(folder.path())).0, Some(2));
+    let (code, _) = refused(palyrad().data_dir(folder.path()).args(["--config", "/dev/zero"]));
+    assert_eq!(code, Some(2));
+}
+
+#[test]
+fn a_hangup_puts_into_force_what_can_change_and_names_the_rest() {
+    let (daemon, folder) = Daemon::with_config("[log]\nlevel = \"info\"\n");
+    let host = "Host: palyra.example";
+    assert_eq!(daemon.tcp("GET", "/healthz", &[host], "").status, 421);
+    let text = "[log]\nlevel = \"debug\"\n[http]\nhosts = [\"palyra.example\"]\nmax_requests = 5\n";
+    std::fs::write(folder.path().join("palyra.toml"), text).unwrap();
+    let hangup = || {
+        let sent = Command::new("kill").args(["-HUP", &daemon.process.id().to_string()]).status();
+        assert!(sent.unwrap().success());
+    };
+    hangup();
+    let told = daemon.process.wait_for_line("these need a restart", LIMIT).unwrap();
+    assert!(told.contains("http.max_requests") && !told.contains("http.hosts"), "{told}");
+    assert_eq!(daemon.tcp("GET", "/healthz", &[host], "").status, 200);
+
+    std::fs::write(folder.path().join("palyra.toml"), "[log]\nlevel = 5\n").unwrap();
+    hangup();
+    daemon.process.wait_for_line("the configuration stays as it was", LIMIT).unwrap();
+    assert_eq!(daemon.tcp("GET", "/healthz", &[host], "").status, 200);
+}
+
+#[test]
+fn a_change_over_the_api_is_written_applied_and_guarded() {
+    let daemon = Daemon::start();
+    let before = daemon.local("GET", "/admin/v1/config", "");
+    let tag = before.header("etag").unwrap().to_owned();
+    let change = r#"{"set": {"http.hosts": ["palyra.example"], "http.max_requests": 9}}"#;
+    let changed = daemon.local("PATCH", "/admin/v1/config", change);
+    assert_eq!(changed.status, 200, "{changed:?}");
+    let changed = changed.json();
+    assert_eq!(changed["applied"], serde_json::json!(["http.hosts"]));
+    assert_eq!(changed["needs_restart"], serde_json::json!(["http.max_requests"]));
+    assert_eq!(daemon.tcp("GET", "/healthz", &["Host: palyra.example"], "").status, 200);
+
+    let (_, secret) = daemon.token(&["config:write"]);
+    let headers = [
+        &format!("Authorization: Bearer {secret}"),
+        "Content-Type: application/json",
+        &format!("If-Match: {tag}"),
+    ];
+    let stale = daemon.tcp("PATCH", "/admin/v1/config", &headers, r#"{"unset": ["http.hosts"]}"#);
+    assert_eq!((stale.status, stale.code().as_str()), (409, "common/conflict"));
+    let wrong = daemon.local("PATCH", "/admin/v1/config", r#"{"set": {"http.hsts": []}}"#);
+    assert_eq!((wrong.status, wrong.code().as_str()), (400, "config/unknown_key"));
+    let events = daemon.local("GET", "/admin/v1/events?action=config.", "").json();
+    assert_eq!(events["items"].as_array().unwrap().len(), 1, "{events}");
+}
+
+#[test]
+fn a_password_is_never_shown() {
+    let folder = tempfile::tempdir().unwrap();
+    let url = "postgres://anna:geheim@db.example:5433/palyra?password=geheim2";
+    let shown = run(folder.path(), &["config", "show"], &[("PALYRA_STORAGE_URL", url)]);
+    let text = String::from_utf8_lossy(&shown.stdout).into_owned();
+    assert!(text.contains("postgres://anna@db.example:5433/palyra"), "{text}");
+    assert!(!text.contains("geheim"), "{text}");
+    let stray = run(folder.path(), &[url], &[]);
+    let told = String::from_utf8_lossy(&stray.stderr).into_owned();
+    assert_eq!(stray.status.code(), Some(2));
+    assert!(!told.contains("geheim@"), "{told}");
+}

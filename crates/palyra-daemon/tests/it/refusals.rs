@@ -1,0 +1,173 @@
+//! Bad requests: each is told why, and the daemon goes on.
+
+use std::io::{Read, Write};
+use std::net::{TcpListener, TcpStream};
+
+use crate::daemon::{Daemon, LIMIT, palyrad, parse, refused};
+
+#[test]
+fn a_foreign_name_is_refused() {
+    let daemon = Daemon::start();
+    let port = daemon.http.port();
+    for host in ["evil.example", &format!("evil.example:{port}"), "127.0.0.1", "localhost:1"] {
+        let answer = daemon.tcp("GET", "/healthz", &[&format!("Host: {host}")], "");
+        assert_eq!((answer.status, answer.code().as_str()), (421, "http/host_refused"), "{host}");
+    }
+    let without = parse(&daemon.raw(b"GET /healthz HTTP/1.1\r\nConnection: close\r\n\r\n"));
+    assert_eq!(without.code(), "http/host_refused");
+    for host in ["localhost", "LOCALHOST", "[::1]"] {
+        let answer = daemon.tcp("GET", "/healthz", &[&format!("Host: {host}:{port}")], "");
+        assert_eq!(answer.status, 200, "{host}");
+    }
+}
+
+#[test]
+fn a_page_of_another_site_is_refused() {
+    let daemon = Daemon::start();
+    for line in [
+        "Origin: https://evil.example",
+        "Origin: null",
+        "Sec-Fetch-Site: cross-site",
+        "Sec-Fetch-Site: same-site",
+    ] {
+        let answer = daemon.tcp("GET", "/healthz", &[line], "");
+        assert_eq!((answer.status, answer.code().as_str()), (403, "http/origin_refused"), "{line}");
+    }
+    let own = format!("Origin: http://{}", daemon.http);
+    assert_eq!(daemon.tcp("GET", "/healthz", &[&own], "").status, 200);
+    let link = ["Sec-Fetch-Site: cross-site", "Sec-Fetch-Mode: navigate"];
+    assert_eq!(daemon.tcp("GET", "/", &link, "").status, 200);
+}
+
+#[test]
+fn what_is_too_large_or_too_deep_is_refused() {
+    let (daemon, _folder) = Daemon::with_config("[http]\nmax_body_bytes = 10000\n");
+    let (_, secret) = daemon.token(&["tokens:write"]);
+    let bearer = format!("Authorization: Bearer {secret}");
+    let headers = [bearer.as_str(), "Content-Type: application/json"];
+    let large = format!("{{\"name\": \"{}\"}}", "a".repeat(20_000));
+    let answer = daemon.tcp("POST", "/admin/v1/tokens", &headers, &large);
+    assert_eq!((answer.status, answer.code().as_str()), (413, "http/too_large"));
+    assert!(answer.body.contains("http.max_body_bytes"));
+
+    let deep = format!("{}{}", "[".repeat(2_000), "]".repeat(2_000));
+    let answer = daemon.tcp("POST", "/admin/v1/tokens", &headers, &deep);
+    assert_eq!((answer.status, answer.code().as_str()), (413, "http/too_large"));
+    assert!(answer.body.contains("http.max_json_depth"));
+
+    let header = format!("X-Large: {}", "a".repeat(100_000));
+    let answer = daemon.tcp("GET", "/healthz", &[&header], "");
+    assert_eq!((answer.status, answer.code().as_str()), (431, "http/too_large"));
+    let many: Vec<String> = (0..100).map(|n| format!("X-{n}: 1")).collect();
+    let many: Vec<&str> = many.iter().map(String::as_str).collect();
+    assert_eq!(daemon.tcp("GET", "/healthz", &many, "").code(), "http/too_large");
+    let path = format!("/{}", "a".repeat(100_000));
+    assert_eq!(daemon.tcp("GET", &path, &[], "").code(), "http/too_large");
+}
+
+#[test]
+fn what_cannot_be_understood_is_refused() {
+    let daemon = Daemon::start();
+    let (_, secret) = daemon.token(&["tokens:read", "tokens:write"]);
+    let bearer = format!("Authorization: Bearer {secret}");
+    let json = "Content-Type: application/json";
+    for body in ["", "{", "[]", "{\"name\": 1}", "{\"name\": \"a\", \"scopes\": [\"geheim\"]}"] {
+        let answer = daemon.tcp("POST", "/admin/v1/tokens", &[&bearer, json], body);
+        assert_eq!((answer.status, answer.code().as_str()), (400, "http/malformed"), "{body}");
+        assert!(!answer.body.contains("geheim"), "what was sent is not repeated: {answer:?}");
+    }
+    let text = daemon.tcp("POST", "/admin/v1/tokens", &[&bearer, "Content-Type: text/plain"], "{}");
+    assert_eq!((text.status, text.code().as_str()), (415, "http/media_type"));
+    let nowhere = daemon.tcp("GET", "/nowhere", &[&bearer], "");
+    assert_eq!((nowhere.status, nowhere.code().as_str()), (404, "common/not_found"));
+    let method = daemon.tcp("PUT", "/admin/v1/tokens", &[&bearer, json], "{}");
+    assert_eq!((method.status, method.code().as_str()), (405, "http/method_not_allowed"));
+    assert!(method.header("allow").is_some_and(|allow| allow.contains("POST")), "{method:?}");
+    let query = daemon.tcp("GET", "/admin/v1/tokens?limit=0", &[&bearer], "");
+    assert_eq!(query.code(), "http/malformed");
+    for bytes in
+        [&b"nonsense\r\n\r\n"[..], b"GET / HTTP/1.1\r\nno colon\r\n\r\n", b"\0\0\0\0\r\n\r\n"]
+    {
+        assert_eq!(parse(&daemon.raw(bytes)).code(), "http/malformed");
+    }
+}
+
+/// It sends one byte and then nothing, at each of the two places where one can wait for it.
+#[test]
+fn a_slow_request_is_cut_off() {
+    let (daemon, _folder) = Daemon::with_config("[http]\nrequest_timeout = \"300ms\"\n");
+    let (_, secret) = daemon.token(&["tokens:write"]);
+    let head = format!(
+        "POST /admin/v1/tokens HTTP/1.1\r\nHost: {}\r\nAuthorization: Bearer {secret}\r\n\
+         Content-Type: application/json\r\nContent-Length: 100\r\n\r\n{{",
+        daemon.http
+    );
+    for started in ["GET / HTT", &head] {
+        let mut stream = TcpStream::connect(daemon.http).unwrap();
+        stream.set_read_timeout(Some(LIMIT)).unwrap();
+        stream.write_all(started.as_bytes()).unwrap();
+        let mut answer = String::new();
+        let _ = stream.read_to_string(&mut answer);
+        let answer = parse(&answer);
+        assert_eq!((answer.status, answer.code().as_str()), (408, "http/slow"), "{answer:?}");
+    }
+}
+
+#[test]
+fn too_many_requests_of_one_token_are_told_to_wait() {
+    let (daemon, _folder) = Daemon::with_config("[http]\nrequests_per_second = 1\n");
+    let (_, secret) = daemon.token(&["status:read"]);
+    let bearer = format!("Authorization: Bearer {secret}");
+    let answers = (0..20).map(|_| daemon.tcp("GET", "/admin/v1/whoami", &[&bearer], ""));
+    let busy = answers.into_iter().find(|answer| answer.status == 429).unwrap();
+    assert_eq!(busy.code(), "http/busy");
+    assert!(busy.header("retry-after").is_some());
+}
+
+#[test]
+fn every_answer_has_the_headers_that_browsers_heed() {
+    let daemon = Daemon::start();
+    for (path, status) in
+        [("/", 200), ("/healthz", 200), ("/nowhere", 404), ("/admin/v1/status", 401)]
+    {
+        let answer = daemon.tcp("GET", path, &[], "");
+        assert_eq!(answer.status, status);
+        let policy = answer.header("content-security-policy").unwrap();
+        assert!(policy.contains("default-src 'none'") && !policy.contains("unsafe"), "{policy}");
+        for header in ["x-content-type-options", "x-frame-options", "referrer-policy"] {
+            assert!(answer.header(header).is_some(), "{path}: {header}");
+        }
+        assert_eq!(answer.header("cache-control"), Some("no-store"));
+    }
+}
+
+#[test]
+fn a_port_in_use_is_told() {
+    let taken = TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = taken.local_addr().unwrap().to_string();
+    for option in ["PALYRA_HTTP_BIND", "PALYRA_GRPC_BIND"] {
+        let folder = tempfile::tempdir().unwrap();
+        let mut daemon = std::process::Command::new(env!("CARGO_BIN_EXE_palyrad"));
+        daemon.arg("--data-dir").arg(folder.path());
+        daemon.envs([("PALYRA_HTTP_BIND", "127.0.0.1:0"), ("PALYRA_GRPC_BIND", "127.0.0.1:0")]);
+        let told = daemon.env(option, &address).output().unwrap();
+        assert_eq!(told.status.code(), Some(1));
+        let told = String::from_utf8_lossy(&told.stderr).into_owned();
+        assert!(told.contains("daemon/address_in_use") && told.contains(&address), "{told}");
+    }
+}
+
+#[test]
+fn an_address_that_others_can_reach_is_refused() {
+    let builder = palyrad().temporary_data_dir().unwrap();
+    let (code, told) = refused(builder.args(["--http-bind", "0.0.0.0:0"]));
+    assert_eq!(code, Some(2), "clap refuses an option given twice: {told}");
+    let folder = tempfile::tempdir().unwrap();
+    let told = std::process::Command::new(env!("CARGO_BIN_EXE_palyrad"))
+        .args(["--http-bind", "0.0.0.0:0", "--grpc-bind", "127.0.0.1:0", "--data-dir"])
+        .arg(folder.path())
+        .output()
+        .unwrap();
+    assert_eq!(told.status.code(), Some(1));
+    assert!(String::from_utf8_lossy(&told.stderr).contains("daemon/address_refused"));
+}

@@ -1,0 +1,114 @@
+//! The vault behind the API.
+
+use std::path::Path;
+
+use crate::daemon::{Daemon, LIMIT};
+
+const CANARY: &str = "canary-4f1d9b7e-do-not-print";
+
+#[test]
+fn a_secret_is_stored_listed_and_deleted_without_ever_being_shown() {
+    let daemon = Daemon::start();
+    let value = serde_json::json!({ "value": CANARY }).to_string();
+    let stored = daemon.local("PUT", "/admin/v1/secrets/global/discord-token", &value);
+    assert_eq!(stored.json()["version"], 1, "{stored:?}");
+    let stored = daemon.local("PUT", "/admin/v1/secrets/global/discord-token", &value);
+    assert_eq!(stored.json()["version"], 2);
+    let listed = daemon.local("GET", "/admin/v1/secrets", "");
+    let names = listed.json()["items"].clone();
+    assert_eq!(names[0]["name"], "discord-token");
+    assert_eq!(names[0]["versions"].as_array().unwrap().len(), 2);
+
+    let wrong = daemon.local("PUT", "/admin/v1/secrets/nowhere/x", &value);
+    assert_eq!((wrong.status, wrong.code().as_str()), (400, "common/invalid_input"));
+    let large = serde_json::json!({ "value": CANARY.repeat(4_000) }).to_string();
+    let large = daemon.local("PUT", "/admin/v1/secrets/global/x", &large);
+    assert_eq!((large.status, large.code().as_str()), (413, "vault/too_large"));
+    let rotated = daemon.local("POST", "/admin/v1/secrets/rotate-master", "{}");
+    assert_eq!(rotated.json()["rewrapped"], 2, "{rotated:?}");
+    let gone = daemon.local("DELETE", "/admin/v1/secrets/global/discord-token", "");
+    assert_eq!(gone.status, 204, "{gone:?}");
+    let gone = daemon.local("DELETE", "/admin/v1/secrets/global/discord-token", "");
+    assert_eq!((gone.status, gone.code().as_str()), (404, "common/not_found"));
+
+    for answer in [&stored, &listed, &wrong, &large, &rotated, &gone] {
+        assert!(!answer.body.contains(CANARY), "{answer:?}");
+    }
+}
+
+/// In the log it is a person's own doing: a path with the secret in it, at the chattiest level.
+#[test]
+fn a_planted_secret_appears_nowhere() {
+    let (mut daemon, folder) = Daemon::with_config("[log]\nlevel = \"trace\"\n");
+    let value = serde_json::json!({ "value": CANARY }).to_string();
+    assert_eq!(daemon.local("PUT", "/admin/v1/secrets/global/canary", &value).status, 200);
+    let (_, token) = daemon.token(&["metrics:read"]);
+    let bearer = format!("Authorization: Bearer {token}");
+    let mut answers = vec![
+        daemon.tcp("GET", "/metrics", &[&bearer], ""),
+        daemon.local("GET", &format!("/{CANARY}"), ""),
+        daemon.local("GET", "/admin/v1/events?limit=100", ""),
+        daemon.local("GET", "/admin/v1/config", ""),
+        daemon.local("GET", "/admin/v1/status", ""),
+        daemon.local("GET", "/admin/v1/doctor", ""),
+        daemon.local("GET", "/admin/v1/secrets", ""),
+    ];
+    // The one that repeats what the caller said.
+    answers.remove(1);
+    for answer in &answers {
+        assert!(!answer.body.contains(CANARY) && !answer.body.contains(&token), "{answer:?}");
+    }
+    daemon.process.terminate(LIMIT).unwrap();
+    for line in daemon.process.logs().lines() {
+        assert!(!line.contains(CANARY) && !line.contains(&token), "{line}");
+    }
+    assert_absent(folder.path(), &[CANARY, &token]);
+}
+
+/// No file below `folder` holds one of `texts`.
+fn assert_absent(folder: &Path, texts: &[&str]) {
+    for entry in std::fs::read_dir(folder).unwrap() {
+        let path = entry.unwrap().path();
+        if path.is_dir() {
+            assert_absent(&path, texts);
+        } else if path.is_file() {
+            let bytes = std::fs::read(&path).unwrap();
+            for text in texts {
+                let found = bytes.windows(text.len()).any(|window| window == text.as_bytes());
+                assert!(!found, "{} is in {}", text, path.display());
+            }
+        }
+    }
+}
+
+#[test]
+fn a_lost_key_stops_secrets_and_nothing_else() {
+    let (mut daemon, folder) = Daemon::with_config("");
+    let value = serde_json::json!({ "value": CANARY }).to_string();
+    let key = tempfile::tempdir().unwrap();
+    let file = key.path().join("master.key");
+    daemon.process.restart_with(|builder| builder.env("PALYRA_VAULT_KEY_FILE", &file)).unwrap();
+    daemon.process.wait_ready(LIMIT).unwrap();
+    let mut daemon = again(daemon);
+    assert_eq!(daemon.local("PUT", "/admin/v1/secrets/global/x", &value).status, 200);
+    let right = std::fs::read(&file).unwrap();
+
+    std::fs::remove_file(&file).unwrap();
+    daemon.process.restart().unwrap();
+    daemon.process.wait_ready(LIMIT).unwrap();
+    daemon = again(daemon);
+    let lost = daemon.local("PUT", "/admin/v1/secrets/global/y", &value);
+    assert_eq!((lost.status, lost.code().as_str()), (409, "vault/no_key"));
+    let status = daemon.local("GET", "/admin/v1/status", "").json();
+    assert_eq!(status["vault"]["problem"]["code"], "vault/no_key");
+    assert_eq!(status["ready"], true, "the rest works");
+
+    std::fs::write(&file, &right).unwrap();
+    assert_eq!(daemon.local("PUT", "/admin/v1/secrets/global/y", &value).status, 200);
+    drop(folder);
+}
+
+fn again(daemon: Daemon) -> Daemon {
+    let running = crate::daemon::running(daemon.data_dir());
+    Daemon { http: running.http.parse().unwrap(), running, process: daemon.process }
+}
