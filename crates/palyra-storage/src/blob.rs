@@ -9,6 +9,7 @@ mod error;
 mod open;
 pub(crate) mod place;
 mod s3;
+mod stream;
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -22,7 +23,9 @@ use sha2::{Digest, Sha256};
 
 pub use collect::COLLECT_AFTER;
 pub use error::BlobError;
+pub(crate) use open::{FOLDER, open_objects};
 pub use s3::S3Credentials;
+pub(crate) use stream::{ObjectReader, ObjectWriter};
 
 use crate::store::blobs::{self as rows, Located};
 use crate::{Database, StorageError, Tx};
@@ -205,7 +208,7 @@ impl std::fmt::Debug for BlobStore {
 }
 
 /// Spread over 256 folders, because some file systems slow down in large ones.
-fn object_path(blob: &Located) -> ObjectPath {
+pub(crate) fn object_path(blob: &Located) -> ObjectPath {
     let Located { sha256, generation } = blob;
     ObjectPath::from(format!("{}/{sha256}.{generation}", &sha256[..2]))
 }

@@ -8,9 +8,11 @@ use std::sync::{Arc, Mutex, PoisonError, RwLock};
 use palyra_common::ids::IncarnationId;
 use tokio::sync::{mpsc, watch};
 
+pub(crate) use open::lock_directory;
 pub use open::{DATABASE_FILE, OpenOptions};
 
 use crate::engine::EngineKind;
+use crate::engine::export::Origin;
 use crate::lease::Held;
 use crate::migrate::SchemaState;
 use crate::notify::{Bell, Subscription, Topic};
@@ -29,6 +31,7 @@ pub struct Database(Arc<Inner>);
 
 struct Inner {
     engine: EngineKind,
+    origin: Origin,
     incarnation: IncarnationId,
     queues: RwLock<Option<Queues>>,
     bell: Arc<Bell>,
@@ -99,6 +102,16 @@ impl Database {
     /// This run of this node: the owner of its leases.
     pub fn incarnation(&self) -> IncarnationId {
         self.0.incarnation
+    }
+
+    /// Where its data is, for connections of their own.
+    pub(crate) fn origin(&self) -> &Origin {
+        &self.0.origin
+    }
+
+    /// Whether [`Database::close`] was called.
+    pub(crate) fn is_closed(&self) -> bool {
+        *self.0.closed.borrow()
     }
 
     pub(crate) fn held_leases(&self) -> &Held {

@@ -1,6 +1,8 @@
 //! The two engines. Nothing outside this folder knows which one is in use, but for the few
 //! places that `ARCHITECTURE.md` names.
 
+pub(crate) mod export;
+pub(crate) mod load;
 pub(crate) mod postgres;
 pub(crate) mod queue;
 pub(crate) mod sqlite;

@@ -60,6 +60,12 @@ pub enum StorageError {
         /// The lock file.
         path: PathBuf,
     },
+    /// A restore into this data directory was begun and not finished.
+    #[error("a restore was begun here and not finished, as {} shows", path.display())]
+    UnfinishedRestore {
+        /// What it left.
+        path: PathBuf,
+    },
     /// The connection broke during COMMIT and the outcome could not be learnt.
     #[error("it is not known whether the last write was committed")]
     CommitUnknown(#[source] Cause),
@@ -108,6 +114,7 @@ impl StorageError {
             StorageError::NewerSchema { .. } => ErrorCode::StorageNewerSchema,
             StorageError::Migration { .. } => ErrorCode::StorageMigrationFailed,
             StorageError::Locked { .. } => ErrorCode::StorageLocked,
+            StorageError::UnfinishedRestore { .. } => ErrorCode::StorageUnfinishedRestore,
             StorageError::CommitUnknown(_) => ErrorCode::StorageCommitUnknown,
             StorageError::Constraint(_) => ErrorCode::StorageConstraint,
             StorageError::StaleLease { .. } => ErrorCode::StorageStaleLease,

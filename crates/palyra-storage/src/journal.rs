@@ -11,6 +11,7 @@ use palyra_common::time::{Duration, Timestamp};
 pub(crate) use chain::append;
 pub use chain::{ContentDigest, Hash};
 pub use search::{Filter, Found, Order};
+pub(crate) use verify::Walk;
 pub use verify::{ChainFault, FaultKind, Verified};
 
 use crate::notify::Topic;

@@ -63,11 +63,11 @@ impl Lease {
     /// The first statement of every transaction made under this lease. Refused with
     /// [`StorageError::StaleLease`] if it is no longer ours.
     pub fn fence(&self, tx: &mut Tx<'_>) -> Result<(), StorageError> {
-        if rows::fence(tx, self.name.as_str(), self.token)? {
-            Ok(())
-        } else {
-            Err(StorageError::StaleLease { name: self.name.to_string(), token: self.token })
-        }
+        if rows::fence(tx, self.name.as_str(), self.token)? { Ok(()) } else { Err(self.stale()) }
+    }
+
+    fn stale(&self) -> StorageError {
+        StorageError::StaleLease { name: self.name.to_string(), token: self.token }
     }
 }
 
@@ -120,6 +120,27 @@ impl Leases {
     pub async fn release(&self, lease: Lease) -> Result<(), StorageError> {
         self.db.held_leases().remove(&lease);
         self.db.write(move |tx| rows::release(tx, lease.name.as_str(), lease.token)).await
+    }
+
+    /// Prolongs one lease, for work that cannot count on a [`LeaseKeeper`]. Refused with
+    /// [`StorageError::StaleLease`] if it was lost.
+    pub async fn prolong(&self, lease: &Lease) -> Result<(), StorageError> {
+        let (held, ttl, now) = (lease.clone(), self.ttl, self.clock.now());
+        self.db
+            .write(move |tx| {
+                let now = tx.lease_time(now)?;
+                if rows::prolong(tx, held.name.as_str(), held.token, now, now + ttl)? {
+                    Ok(())
+                } else {
+                    Err(held.stale())
+                }
+            })
+            .await
+    }
+
+    /// How long a lease lasts unless it is renewed.
+    pub(crate) fn ttl(&self) -> Duration {
+        self.ttl
     }
 
     /// Who holds a lease, expired or not.

@@ -13,6 +13,12 @@ pub(crate) fn make_directory(folder: &Path) -> Result<()> {
     builder.create(folder)
 }
 
+/// Brings the entry of `path` in its folder to the disk.
+pub(crate) fn sync_folder_of(path: &Path) -> Result<()> {
+    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
+    File::open(folder.unwrap_or(Path::new(".")))?.sync_all()
+}
+
 /// Opens a file for reading and writing, and makes it if it is not there.
 pub(crate) fn open_file(path: &Path) -> Result<File> {
     let mut options = File::options();

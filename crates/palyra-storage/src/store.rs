@@ -10,3 +10,4 @@ pub(crate) mod journal_head;
 pub(crate) mod journal_segments;
 pub(crate) mod leases;
 pub(crate) mod schema;
+pub(crate) mod tables;

@@ -243,6 +243,7 @@ pub(crate) fn fails_everything(error: &StorageError) -> bool {
         StorageError::NewerSchema { .. }
         | StorageError::Migration { .. }
         | StorageError::Locked { .. }
+        | StorageError::UnfinishedRestore { .. }
         | StorageError::Constraint(_)
         | StorageError::StaleLease { .. }
         | StorageError::InvalidValue { .. }

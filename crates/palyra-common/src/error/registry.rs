@@ -43,6 +43,9 @@ error_codes! {
     StorageLocked = "storage/locked", Final,
         means: "another process holds the data directory",
         hint: "Stop the other daemon, or give this one its own directory with `--data-dir`. To run several daemons on one state, use Postgres.";
+    StorageUnfinishedRestore = "storage/unfinished_restore", Final,
+        means: "a restore into the data directory was begun and not finished",
+        hint: "Run the restore again. To start with an empty database instead, remove the file that the message names and the folder `blobs` beside it.";
     StorageCommitUnknown = "storage/commit_unknown", Final,
         means: "the connection was lost while committing, and whether the commit happened could not be learnt",
         hint: "Look whether the change is there before you make it again.";

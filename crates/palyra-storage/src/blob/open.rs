@@ -3,6 +3,7 @@
 use std::path::Path;
 use std::sync::Arc;
 
+use object_store::ObjectStore;
 use object_store::local::LocalFileSystem;
 use palyra_common::time::Clock;
 
@@ -10,6 +11,9 @@ use super::place::Place;
 use super::{BlobError, BlobStore, S3Credentials, s3};
 use crate::private;
 use crate::{Database, EngineKind, StorageConfig, StorageError};
+
+/// Where they are in the data directory unless told otherwise.
+pub(crate) const FOLDER: &str = "blobs";
 
 impl BlobStore {
     /// Blobs where the configuration says; on S3 with the credentials of the environment.
@@ -30,19 +34,13 @@ impl BlobStore {
         data_dir: &Path,
         credentials: impl FnOnce() -> Result<S3Credentials, StorageError>,
     ) -> Result<Self, BlobError> {
-        match Place::of(config)? {
-            Place::DataDir => {
-                if db.engine() == EngineKind::Postgres {
-                    tracing::warn!(
-                        "blobs are kept on this node only: nodes that share a database need \
-                         storage.blobs to name a folder or bucket that they share"
-                    );
-                }
-                Self::in_folder(db, clock, &data_dir.join("blobs"))
-            }
-            Place::Folder(folder) => Self::in_folder(db, clock, &folder),
-            Place::S3(bucket) => Ok(Self::new(db, clock, s3::open(bucket, credentials()?)?)),
+        if db.engine() == EngineKind::Postgres && Place::of(config)? == Place::DataDir {
+            tracing::warn!(
+                "blobs are kept on this node only: nodes that share a database need \
+                 storage.blobs to name a folder or bucket that they share"
+            );
         }
+        Ok(Self::new(db, clock, open_objects(config, data_dir, credentials)?))
     }
 
     /// Blobs in a folder of this machine, made if it is not there. What was put is on the disk
@@ -52,8 +50,25 @@ impl BlobStore {
         clock: Arc<dyn Clock>,
         folder: &Path,
     ) -> Result<Self, BlobError> {
-        private::make_directory(folder).map_err(|error| BlobError::unavailable(error.into()))?;
-        let objects = LocalFileSystem::new_with_prefix(folder).map_err(BlobError::from)?;
-        Ok(Self::new(db, clock, Arc::new(objects.with_fsync(true))))
+        Ok(Self::new(db, clock, folder_objects(folder)?))
     }
+}
+
+/// The objects where the configuration says, without the rows about them.
+pub(crate) fn open_objects(
+    config: &StorageConfig,
+    data_dir: &Path,
+    credentials: impl FnOnce() -> Result<S3Credentials, StorageError>,
+) -> Result<Arc<dyn ObjectStore>, BlobError> {
+    match Place::of(config)? {
+        Place::DataDir => folder_objects(&data_dir.join(FOLDER)),
+        Place::Folder(folder) => folder_objects(&folder),
+        Place::S3(bucket) => s3::open(bucket, credentials()?),
+    }
+}
+
+fn folder_objects(folder: &Path) -> Result<Arc<dyn ObjectStore>, BlobError> {
+    private::make_directory(folder).map_err(|error| BlobError::unavailable(error.into()))?;
+    let objects = LocalFileSystem::new_with_prefix(folder).map_err(BlobError::from)?;
+    Ok(Arc::new(objects.with_fsync(true)))
 }

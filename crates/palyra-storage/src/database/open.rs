@@ -11,8 +11,10 @@ use super::{Database, Inner};
 use crate::StorageError;
 use crate::config::StorageConfig;
 use crate::engine::EngineKind;
+use crate::engine::export::Origin;
 use crate::engine::postgres::connect::Dial;
 use crate::engine::sqlite::SqliteFile;
+use crate::engine::sqlite::load::unfinished;
 use crate::engine::sqlite::migrate::from_io;
 use crate::lease::Held;
 use crate::migrate::{MIGRATIONS, Migration};
@@ -39,6 +41,11 @@ impl OpenOptions {
     pub fn in_directory(data_dir: impl Into<PathBuf>) -> Self {
         Self { data_dir: data_dir.into(), config: StorageConfig::default(), migrations: MIGRATIONS }
     }
+
+    pub(crate) fn sqlite_file(&self) -> SqliteFile {
+        let max_bytes = Some(self.config.max_bytes).filter(|bytes| *bytes > 0);
+        SqliteFile { path: self.data_dir.join(DATABASE_FILE), max_bytes }
+    }
 }
 
 impl Database {
@@ -57,21 +64,23 @@ fn open(options: &OpenOptions) -> Result<Database, StorageError> {
     let incarnation = crate::clock::new_id();
     let data_dir = &options.data_dir;
     private::make_directory(data_dir).map_err(|error| from_io(data_dir, error))?;
-    let (engine, started) = match options.config.url.server()? {
+    let (engine, origin, started) = match options.config.url.server()? {
         None => {
             let lock = lock_directory(data_dir)?;
             let file = sqlite_file(options)?;
-            (EngineKind::Sqlite, threads::sqlite(options, file, lock, &bell)?)
+            let origin = Origin::Sqlite(file.clone());
+            (EngineKind::Sqlite, origin, threads::sqlite(options, file, lock, &bell)?)
         }
         Some(server) => {
             let dial = Dial::new(server);
             let started = threads::postgres(options, &dial, incarnation, &bell, watcher)?;
-            (EngineKind::Postgres, started)
+            (EngineKind::Postgres, Origin::Postgres(Box::new(dial)), started)
         }
     };
     let Started { queues, threads } = started;
     Ok(Database(Arc::new(Inner {
         engine,
+        origin,
         incarnation,
         queues: RwLock::new(Some(queues)),
         bell,
@@ -82,7 +91,7 @@ fn open(options: &OpenOptions) -> Result<Database, StorageError> {
 }
 
 /// Holds the data directory for this process. The lock ends with the process, however it ends.
-fn lock_directory(folder: &Path) -> Result<File, StorageError> {
+pub(crate) fn lock_directory(folder: &Path) -> Result<File, StorageError> {
     let path = folder.join(LOCK_FILE);
     let file = private::open_file(&path).map_err(|error| from_io(&path, error))?;
     match file.try_lock() {
@@ -93,9 +102,12 @@ fn lock_directory(folder: &Path) -> Result<File, StorageError> {
 }
 
 fn sqlite_file(options: &OpenOptions) -> Result<SqliteFile, StorageError> {
-    let path = options.data_dir.join(DATABASE_FILE);
+    let file = options.sqlite_file();
+    let unfinished = unfinished(file.path());
+    if unfinished.exists() {
+        return Err(StorageError::UnfinishedRestore { path: unfinished });
+    }
     // SQLite gives the log beside it the same permissions.
-    private::open_file(&path).map_err(|error| from_io(&path, error))?;
-    let max_bytes = Some(options.config.max_bytes).filter(|bytes| *bytes > 0);
-    Ok(SqliteFile { path, max_bytes })
+    private::open_file(file.path()).map_err(|error| from_io(file.path(), error))?;
+    Ok(file)
 }

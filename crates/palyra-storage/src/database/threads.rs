@@ -5,7 +5,6 @@ use std::sync::Arc;
 use std::thread::{Builder, JoinHandle};
 
 use palyra_common::ids::IncarnationId;
-use tokio::runtime::Runtime;
 use tokio::sync::{mpsc, watch};
 
 use super::{OpenOptions, Queues};
@@ -68,7 +67,7 @@ pub(super) fn postgres(
     closed: watch::Receiver<bool>,
 ) -> Result<Started, StorageError> {
     let patience = options.config.retry_for.into();
-    postgres::migrate::migrate(&runtime()?, dial, options.migrations, patience)?;
+    postgres::migrate::migrate(&postgres::runtime()?, dial, options.migrations, patience)?;
 
     let (queues, writes, reads) = queues(options);
     let outgoing = Arc::new(Outgoing::default());
@@ -83,7 +82,7 @@ pub(super) fn postgres(
                 access,
                 dial: dial.clone(),
                 node,
-                runtime: runtime()?,
+                runtime: postgres::runtime()?,
                 units: units.clone(),
                 bell: bell.clone(),
                 outgoing: outgoing.clone(),
@@ -98,7 +97,7 @@ pub(super) fn postgres(
     let (listening, heard) = std::sync::mpsc::channel();
     let (dial, bell, listening) = (dial.clone(), bell.clone(), Some(listening));
     let doorbell = Doorbell { dial, node, bell, outgoing, closed, listening };
-    let bells = runtime()?;
+    let bells = postgres::runtime()?;
     threads.push(spawn("palyra-notices", move || bells.block_on(doorbell.run()))?);
     // A node that cannot listen yet works all the same, only a little later.
     let _ = heard.recv_timeout(LISTEN_WAIT);
@@ -112,15 +111,6 @@ fn queues(options: &OpenOptions) -> (Queues, Incoming, Incoming) {
     let (writes, incoming_writes) = mpsc::channel(waiting);
     let (reads, incoming_reads) = mpsc::channel(waiting);
     (Queues { writes, reads }, incoming_writes, incoming_reads)
-}
-
-/// Each connection is driven by the thread that uses it, so a statement costs no hop between
-/// threads.
-fn runtime() -> Result<Runtime, StorageError> {
-    tokio::runtime::Builder::new_current_thread()
-        .enable_all()
-        .build()
-        .map_err(|error| StorageError::Unavailable(Arc::new(error)))
 }
 
 fn spawn(name: &str, work: impl FnOnce() + Send + 'static) -> Result<JoinHandle<()>, StorageError> {

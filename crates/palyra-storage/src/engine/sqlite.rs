@@ -1,6 +1,8 @@
 //! SQLite: one writer thread that commits for everybody, a few reader threads.
 
 pub(crate) mod connection;
+pub(crate) mod export;
+pub(crate) mod load;
 mod log_size;
 pub(crate) mod migrate;
 pub(crate) mod readers;

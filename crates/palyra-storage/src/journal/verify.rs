@@ -60,8 +60,9 @@ pub enum FaultKind {
     WrongHead,
 }
 
-/// How far the check has come.
-struct Walk {
+/// A check of the chain, entry by entry.
+pub(crate) struct Walk {
+    head: Head,
     segments: std::iter::Peekable<std::vec::IntoIter<Segment>>,
     seq: i64,
     hash: Hash,
@@ -91,39 +92,58 @@ async fn pruned_since(db: &Database, verified: &Verified) -> Result<bool, Storag
 }
 
 impl Walk {
+    /// A check of the chain that ends at `head` and has these sealed segments, oldest first.
+    pub(crate) fn new(head: Head, sealed: Vec<Segment>) -> Self {
+        let done = Verified { entries: 0, pruned_segments: 0, fault: None };
+        let segments = sealed.into_iter().peekable();
+        Self { head, segments, seq: 0, hash: genesis(), segment: 1, done }
+    }
+
     async fn over(db: &Database) -> Result<Verified, StorageError> {
         // What is sealed or recorded after this moment is left to the next check.
         let (head, sealed) = db.read(|tx| Ok((head_row::read(tx)?, segments::all(tx)?))).await?;
-        let done = Verified { entries: 0, pruned_segments: 0, fault: None };
-        let segments = sealed.into_iter().peekable();
-        let mut walk = Walk { segments, seq: 0, hash: genesis(), segment: 1, done };
-        let fault = walk.all(db, &head).await?.err();
-        Ok(Verified { fault, ..walk.done })
-    }
-
-    async fn all(
-        &mut self,
-        db: &Database,
-        head: &Head,
-    ) -> Result<Result<(), ChainFault>, StorageError> {
-        while self.seq < head.seq {
-            if let Err(fault) = self.pass_pruned() {
-                return Ok(Err(fault));
-            }
-            let cursor = self.seq;
+        let last = head.seq;
+        let mut walk = Self::new(head, sealed);
+        while !walk.is_over() {
+            let cursor = walk.seq;
             let page = db.read(move |tx| rows::after(tx, cursor, PAGE_LIMIT)).await?;
-            let mut page = page.into_iter().take_while(|entry| entry.seq <= head.seq).peekable();
-            if page.peek().is_none() && self.seq < head.seq {
-                return Ok(Err(self.fault(FaultKind::Missing)));
-            }
-            for entry in page {
-                if let Err(fault) = self.entry(&entry) {
-                    return Ok(Err(fault));
-                }
+            let page: Vec<_> = page.into_iter().take_while(|entry| entry.seq <= last).collect();
+            page.iter().for_each(|entry| walk.next(entry));
+            if page.is_empty() {
+                break;
             }
         }
-        let ends_well = self.seq == head.seq && self.hash == head.hash;
-        Ok(if ends_well { Ok(()) } else { Err(self.fault(FaultKind::WrongHead)) })
+        Ok(walk.end())
+    }
+
+    fn is_over(&self) -> bool {
+        self.done.fault.is_some() || self.seq >= self.head.seq
+    }
+
+    /// Checks the next entry. What follows a fault is passed over.
+    pub(crate) fn next(&mut self, entry: &Recorded) {
+        if self.done.fault.is_none() {
+            let checked = self.pass_pruned().and_then(|()| self.entry(entry));
+            self.done.fault = checked.err();
+        }
+    }
+
+    /// Checks that the entries end where the head says.
+    pub(crate) fn end(mut self) -> Verified {
+        if self.done.fault.is_none() {
+            self.done.fault = self.pass_pruned().and_then(|()| self.ends_well()).err();
+        }
+        self.done
+    }
+
+    fn ends_well(&self) -> Result<(), ChainFault> {
+        if self.seq < self.head.seq {
+            Err(self.fault(FaultKind::Missing))
+        } else if self.seq == self.head.seq && self.hash == self.head.hash {
+            Ok(())
+        } else {
+            Err(self.fault(FaultKind::WrongHead))
+        }
     }
 
     /// Steps over segments whose entries were removed, trusting their tombstones.
@@ -140,6 +160,10 @@ impl Walk {
     }
 
     fn entry(&mut self, entry: &Recorded) -> Result<(), ChainFault> {
+        if entry.seq <= self.seq && self.done.entries == 0 {
+            // Of a segment that has its tombstone, and not removed yet.
+            return Ok(());
+        }
         if entry.seq != self.seq + 1 {
             return Err(self.fault(FaultKind::Missing));
         }

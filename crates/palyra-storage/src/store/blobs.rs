@@ -3,7 +3,7 @@
 use palyra_common::time::Timestamp;
 
 use super::blob_trash;
-use crate::{Sql, StorageError, Tx, claim_sql, params, sql};
+use crate::{Row, Sql, StorageError, Tx, claim_sql, params, sql};
 
 const LOCK: Sql =
     sql!("UPDATE blobs SET touched_at = $2 WHERE sha256 = $1 RETURNING generation, state");
@@ -49,6 +49,24 @@ const REMOVE: Sql =
     sql!("DELETE FROM blobs WHERE sha256 = $1 AND generation = $2 AND state = 'deleting'");
 
 const TOTALS: Sql = sql!("SELECT count(*), CAST(coalesce(sum(size), 0) AS BIGINT) FROM blobs");
+
+/// The columns of [`read_stored`], in its order.
+pub(crate) const COLUMNS: &[&str] = &[SHA256, GENERATION, "size"];
+pub(crate) const TABLE: &str = "blobs";
+pub(crate) const SHA256: &str = "sha256";
+pub(crate) const GENERATION: &str = "generation";
+
+/// A blob that was put, as its row has it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Stored {
+    pub(crate) place: Located,
+    pub(crate) size: u64,
+}
+
+pub(crate) fn read_stored(row: &Row<'_>) -> Result<Stored, StorageError> {
+    let place = Located { sha256: row.get(0)?, generation: row.get(1)? };
+    Ok(Stored { place, size: row.get(2)? })
+}
 
 /// Where the object of a blob is, or is to be.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -14,6 +14,18 @@ const NEXT_TOKEN: Sql = sql!(
     postgres: "SELECT nextval('fencing_tokens')",
 );
 
+/// A sequence does not follow transactions, so this is at least the largest token that the
+/// transaction can see.
+const LAST_TOKEN: Sql = sql!(
+    sqlite: "SELECT value FROM counters WHERE name = 'fencing'",
+    postgres: "SELECT last_value FROM fencing_tokens",
+);
+
+const SET_TOKEN: Sql = sql!(
+    sqlite: "INSERT INTO counters (name, value) VALUES ('fencing', $1)",
+    postgres: "SELECT setval('fencing_tokens', $1)",
+);
+
 /// Takes `count` numbers and returns the first. The row stays locked until the transaction
 /// ends, so this comes last in it.
 pub(crate) fn take(tx: &mut Tx<'_>, name: &str, count: i64) -> Result<i64, StorageError> {
@@ -29,4 +41,15 @@ pub(crate) fn last(tx: &mut Tx<'_>, name: &str) -> Result<i64, StorageError> {
 /// A token larger than any given before.
 pub(crate) fn next_token(tx: &mut Tx<'_>) -> Result<i64, StorageError> {
     tx.query_one(&NEXT_TOKEN, params![], |row| row.get(0))
+}
+
+/// A number that no token given so far is larger than.
+pub(crate) fn last_token(tx: &mut Tx<'_>) -> Result<i64, StorageError> {
+    tx.query_one(&LAST_TOKEN, params![], |row| row.get(0))
+}
+
+/// Makes every token to come larger than `last`, in a database that has given none.
+pub(crate) fn set_last_token(tx: &mut Tx<'_>, last: i64) -> Result<(), StorageError> {
+    // A sequence starts at 1.
+    tx.query(&SET_TOKEN, params![last.max(1)], |_| Ok(())).map(drop)
 }

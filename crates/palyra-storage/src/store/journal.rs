@@ -66,6 +66,25 @@ pub(crate) fn insert(tx: &mut Tx<'_>, recorded: &Recorded) -> Result<(), Storage
     tx.execute(&INSERT, params).map(drop)
 }
 
+pub(crate) const TABLE: &str = "journal";
+
+/// The columns of [`read`], in its order.
+pub(crate) const COLUMNS: &[&str] = &[
+    "seq",
+    "segment",
+    "event_id",
+    "at",
+    "actor",
+    "action",
+    "subject",
+    "origin",
+    "outcome",
+    "detail",
+    "content_digest",
+    "content_salt",
+    "hash",
+];
+
 pub(crate) fn after(tx: &mut Tx<'_>, seq: i64, limit: u32) -> Result<Vec<Recorded>, StorageError> {
     tx.query(&AFTER, params![seq, limit], read)
 }
@@ -97,7 +116,8 @@ pub(crate) fn matching(
     tx.query(sql, params, read)
 }
 
-fn read(row: &Row<'_>) -> Result<Recorded, StorageError> {
+/// A whole row.
+pub(crate) fn read(row: &Row<'_>) -> Result<Recorded, StorageError> {
     let digest: Option<Hash> = row.get(10)?;
     let salt = row.get(11)?;
     Ok(Recorded {

@@ -32,7 +32,13 @@ pub(crate) struct Head {
     pub(crate) hash: Hash,
 }
 
-fn read_row(row: &Row<'_>) -> Result<Head, StorageError> {
+pub(crate) const TABLE: &str = "journal_head";
+
+/// The columns of [`read_row`], in its order.
+pub(crate) const COLUMNS: &[&str] =
+    &["seq", "segment", "segment_first_seq", "segment_opened_at", "hash"];
+
+pub(crate) fn read_row(row: &Row<'_>) -> Result<Head, StorageError> {
     Ok(Head {
         seq: row.get(0)?,
         segment: row.get(1)?,

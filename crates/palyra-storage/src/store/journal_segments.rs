@@ -63,7 +63,13 @@ pub(crate) fn pruned_through(tx: &mut Tx<'_>) -> Result<i64, StorageError> {
     tx.query_one(&PRUNED_THROUGH, params![], |row| row.get(0))
 }
 
-fn read(row: &Row<'_>) -> Result<Segment, StorageError> {
+pub(crate) const TABLE: &str = "journal_segments";
+
+/// The columns of [`read`], in its order.
+pub(crate) const COLUMNS: &[&str] =
+    &["segment", "first_seq", "last_seq", "final_hash", "sealed_at", "pruned_at"];
+
+pub(crate) fn read(row: &Row<'_>) -> Result<Segment, StorageError> {
     Ok(Segment {
         segment: row.get(0)?,
         first_seq: row.get(1)?,

@@ -27,6 +27,11 @@ const RENEW: Sql = sql!(
      WHERE owner = $1 AND expires_at > 0 RETURNING name, token"
 );
 
+const PROLONG: Sql = sql!(
+    "UPDATE leases SET expires_at = $3, touched_at = $4
+     WHERE name = $1 AND token = $2 AND expires_at > 0"
+);
+
 const RELEASE: Sql = sql!("UPDATE leases SET expires_at = 0 WHERE name = $1 AND token = $2");
 
 const SWEEP: Sql = claim_sql!(
@@ -78,6 +83,17 @@ pub(crate) fn renew(
 ) -> Result<Vec<(String, i64)>, StorageError> {
     let params = params![text(owner), expires_at, now];
     tx.query(&RENEW, params, |row| Ok((row.get(0)?, row.get(1)?)))
+}
+
+/// Prolongs one lease. Says whether it is still held under `token`.
+pub(crate) fn prolong(
+    tx: &mut Tx<'_>,
+    name: &str,
+    token: i64,
+    now: Timestamp,
+    expires_at: Timestamp,
+) -> Result<bool, StorageError> {
+    Ok(tx.execute(&PROLONG, params![name, token, expires_at, now])? == 1)
 }
 
 /// Removes rows of leases that nobody has held since `before`: longer than any pause between the

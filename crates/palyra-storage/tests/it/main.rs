@@ -7,6 +7,7 @@
     reason = "a failure is the verdict, and what children print is read"
 )]
 
+mod backup;
 mod conformance;
 mod crash;
 mod faults;

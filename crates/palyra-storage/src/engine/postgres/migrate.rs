@@ -20,7 +20,8 @@ const LOCK: i64 = 0x70_61_6c_79_72_61;
 const LOCK_WAIT: Duration = Duration::from_secs(300);
 const LOCK_PAUSE: Duration = Duration::from_millis(100);
 /// Building an index on a large table takes longer than any ordinary statement may.
-const PATIENCE: &str = "SET statement_timeout = 0; SET idle_in_transaction_session_timeout = 0";
+pub(super) const PATIENCE: &str =
+    "SET statement_timeout = 0; SET idle_in_transaction_session_timeout = 0";
 const TRY_LOCK: &str = "SELECT pg_try_advisory_lock($1)";
 
 /// Carries out what is missing. The lock belongs to the session, so it ends with a node that is
@@ -52,7 +53,11 @@ pub(crate) fn migrate(
     Ok(())
 }
 
-fn first_link(runtime: &Runtime, dial: &Dial, patience: Duration) -> Result<Link, StorageError> {
+pub(super) fn first_link(
+    runtime: &Runtime,
+    dial: &Dial,
+    patience: Duration,
+) -> Result<Link, StorageError> {
     let deadline = Instant::now() + patience;
     loop {
         match runtime.block_on(dial.bare_link()) {
@@ -65,7 +70,7 @@ fn first_link(runtime: &Runtime, dial: &Dial, patience: Duration) -> Result<Link
     }
 }
 
-async fn lock(client: &Client) -> Result<(), StorageError> {
+pub(super) async fn lock(client: &Client) -> Result<(), StorageError> {
     let deadline = Instant::now() + LOCK_WAIT;
     loop {
         let row = client.query_one(TRY_LOCK, &[&LOCK]).await.map_err(fault)?;

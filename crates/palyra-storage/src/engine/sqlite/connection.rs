@@ -17,16 +17,20 @@ const PAGE_BYTES: u64 = 4_096;
 /// The connection that writes. WAL with `synchronous=FULL`: a commit that was answered is on
 /// the disk, whatever dies.
 pub(crate) fn open_writer(file: &SqliteFile) -> Result<Connection, StorageError> {
+    let safely = "PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL;
+        PRAGMA journal_size_limit = 67108864;";
+    open_writing(file, safely)
+}
+
+fn open_writing(file: &SqliteFile, how: &str) -> Result<Connection, StorageError> {
     let flags = OpenFlags::SQLITE_OPEN_READ_WRITE
         | OpenFlags::SQLITE_OPEN_CREATE
         | OpenFlags::SQLITE_OPEN_NO_MUTEX;
     let open = || {
         let connection = Connection::open_with_flags(file.path(), flags)?;
         prepare(&connection)?;
-        connection.execute_batch(
-            "PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA foreign_keys = ON;
-             PRAGMA journal_size_limit = 67108864;",
-        )?;
+        connection.execute_batch(how)?;
+        connection.execute_batch("PRAGMA foreign_keys = ON")?;
         if let Some(bytes) = file.max_bytes {
             let pages = i64::try_from(bytes / PAGE_BYTES).unwrap_or(i64::MAX).max(1);
             connection.pragma_update(None, "max_page_count", pages)?;
@@ -34,6 +38,12 @@ pub(crate) fn open_writer(file: &SqliteFile) -> Result<Connection, StorageError>
         Ok(connection)
     };
     open().map_err(|error| classify(error, file.path()))
+}
+
+/// The connection that fills a new file. What it fails to do is thrown away as a whole, and what
+/// it did is brought to the disk by whoever gives the file its name.
+pub(crate) fn open_loader(file: &SqliteFile) -> Result<Connection, StorageError> {
+    open_writing(file, "PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF")
 }
 
 /// A connection that cannot write.

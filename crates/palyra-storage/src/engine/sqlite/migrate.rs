@@ -94,9 +94,7 @@ fn keep_copy(connection: &Connection, path: &Path, version: i64) -> Result<(), S
     let file = std::fs::File::open(&unfinished).map_err(trouble)?;
     file.sync_all().map_err(trouble)?;
     std::fs::rename(&unfinished, &copy).map_err(trouble)?;
-    if let Some(folder) = copy.parent() {
-        std::fs::File::open(folder).and_then(|folder| folder.sync_all()).map_err(trouble)?;
-    }
+    crate::private::sync_folder_of(&copy).map_err(trouble)?;
     tracing::info!(copy = %copy.display(), "kept a copy of the database before migrating it");
     Ok(())
 }

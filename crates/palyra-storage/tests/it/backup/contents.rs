@@ -1,0 +1,155 @@
+//! A database with something in every table, and all that it holds, to be compared.
+
+use bytes::Bytes;
+use palyra_common::ids::EventId;
+use palyra_storage::blob::{BlobId, BlobStore};
+use palyra_storage::events::NewEvent;
+use palyra_storage::journal::{ContentDigest, JournalEvent};
+use palyra_storage::lease::{LeaseName, Leases};
+use palyra_storage::{Database, JournalStore, Row, Sql, new_id, params, sql};
+
+use crate::world::START;
+
+/// Of each table all rows that travel. What a blob is called in its store may differ.
+const EVERYTHING: &[(&str, Sql)] = &[
+    ("counters", sql!("SELECT * FROM counters WHERE name <> 'fencing' ORDER BY name")),
+    ("events", sql!("SELECT * FROM events ORDER BY seq")),
+    ("journal_segments", sql!("SELECT * FROM journal_segments ORDER BY segment")),
+    ("journal_head", sql!("SELECT * FROM journal_head")),
+    ("journal", sql!("SELECT * FROM journal ORDER BY seq")),
+    (
+        "blobs",
+        sql!(
+            "SELECT sha256, size, state, holders, touched_at FROM blobs WHERE state = 'live'
+             ORDER BY sha256"
+        ),
+    ),
+    ("blob_references", sql!("SELECT * FROM blob_references ORDER BY sha256, holder")),
+    ("principals", sql!("SELECT * FROM principals ORDER BY id")),
+    ("login_codes", sql!("SELECT * FROM login_codes ORDER BY digest")),
+    ("api_tokens", sql!("SELECT * FROM api_tokens ORDER BY id")),
+    ("console_logins", sql!("SELECT * FROM console_logins ORDER BY id")),
+    ("vault_keys", sql!("SELECT * FROM vault_keys ORDER BY id")),
+    ("secrets", sql!("SELECT * FROM secrets ORDER BY scope, name, version")),
+];
+
+const ROWS: &[Sql] = &[
+    sql!(
+        "INSERT INTO principals (id, role, created_at, disabled_at)
+         VALUES ('operator:anna', 'owner', 1, NULL)"
+    ),
+    sql!(
+        "INSERT INTO principals (id, role, created_at, disabled_at)
+         VALUES ('operator:Žofie', 'viewer', -5, 9223372036854775807)"
+    ),
+    sql!(
+        sqlite: "INSERT INTO login_codes (digest, purpose, principal, created_at, expires_at, used_at)
+         VALUES (x'00ff0a', 'handoff', 'operator:anna', 1, 2, NULL)",
+        postgres: "INSERT INTO login_codes (digest, purpose, principal, created_at, expires_at, used_at)
+         VALUES ('\\x00ff0a', 'handoff', 'operator:anna', 1, 2, NULL)",
+    ),
+    sql!(
+        sqlite: "INSERT INTO api_tokens (id, digest, name, principal, scopes, created_at, expires_at, last_used_at, revoked_at)
+         VALUES ('t', x'01', 'a \"name\"', 'operator:anna', '[]', 1, NULL, 3, NULL)",
+        postgres: "INSERT INTO api_tokens (id, digest, name, principal, scopes, created_at, expires_at, last_used_at, revoked_at)
+         VALUES ('t', '\\x01', 'a \"name\"', 'operator:anna', '[]', 1, NULL, 3, NULL)",
+    ),
+    sql!(
+        sqlite: "INSERT INTO console_logins (id, digest, principal, created_at, last_seen_at, expires_at, void_at)
+         VALUES ('l', x'02', 'operator:Žofie', 1, 2, 3, 4)",
+        postgres: "INSERT INTO console_logins (id, digest, principal, created_at, last_seen_at, expires_at, void_at)
+         VALUES ('l', '\\x02', 'operator:Žofie', 1, 2, 3, 4)",
+    ),
+    sql!(
+        sqlite: "INSERT INTO vault_keys (id, source, probe, derivation, created_at, retired_at)
+         VALUES ('k', 'file', x'', '{}', 1, NULL)",
+        postgres: "INSERT INTO vault_keys (id, source, probe, derivation, created_at, retired_at)
+         VALUES ('k', 'file', '\\x', '{}', 1, NULL)",
+    ),
+    sql!(
+        sqlite: "INSERT INTO secrets (scope, name, version, key_id, wrapped_key, ciphertext, created_at, created_by)
+         VALUES ('global', 'a', 1, 'k', x'03', zeroblob(3000000), 1, 'system')",
+        postgres: "INSERT INTO secrets (scope, name, version, key_id, wrapped_key, ciphertext, created_at, created_by)
+         VALUES ('global', 'a', 1, 'k', '\\x03', decode(repeat('00', 3000000), 'hex'), 1, 'system')",
+    ),
+    sql!(
+        "INSERT INTO blob_trash (generation, sha256)
+         VALUES ('old', 'trash')"
+    ),
+    sql!(
+        "INSERT INTO blobs (sha256, generation, size, state, holders, touched_at)
+         VALUES ('half', 'g', 1, 'uploading', 0, 1)"
+    ),
+];
+
+pub(super) fn entry(action: &str) -> JournalEvent {
+    JournalEvent {
+        id: new_id::<EventId>(),
+        at: START,
+        actor: "operator:anna".into(),
+        action: action.into(),
+        subject: "line\nbreak, \"quote\" and ž".into(),
+        origin: "test".into(),
+        outcome: "ok".into(),
+        detail: "{}".into(),
+        content: Some(ContentDigest::of(b"content")),
+    }
+}
+
+/// Writes something to every table, and puts two blobs, one larger than what is read at once.
+pub(super) async fn fill(db: &Database, blobs: &BlobStore) -> Vec<BlobId> {
+    for action in ["first", "second"] {
+        let entry = entry(action);
+        let work = move |tx: &mut palyra_storage::Tx<'_>| {
+            tx.record(entry.clone());
+            let (at, kind) = (START, "filled".to_owned());
+            tx.emit(NewEvent { at, kind, subject: "ž".into(), body: serde_json::json!({"a": 1}) });
+            Ok(())
+        };
+        db.write(work).await.unwrap();
+        JournalStore::new(db.clone()).seal(START).await.unwrap();
+    }
+    db.write(|tx| ROWS.iter().try_for_each(|sql| tx.execute(sql, params![]).map(drop)))
+        .await
+        .unwrap();
+    let mut ids = Vec::new();
+    for content in [Bytes::from_static(b"small"), Bytes::from(vec![7; 20 << 20]), Bytes::new()] {
+        let id = blobs.put(content).await.unwrap();
+        let held = id.clone();
+        db.try_write(move |tx| BlobStore::hold(tx, &held, "test", START)).await.unwrap();
+        ids.push(id);
+    }
+    ids
+}
+
+/// All rows of all tables that travel.
+pub(super) async fn everything(db: &Database) -> Vec<(&'static str, Vec<Vec<String>>)> {
+    db.read(|tx| {
+        EVERYTHING
+            .iter()
+            .map(|(name, sql)| Ok((*name, tx.query(sql, params![], |row| Ok(columns(row)))?)))
+            .collect()
+    })
+    .await
+    .unwrap()
+}
+
+fn columns(row: &Row<'_>) -> Vec<String> {
+    let column = |index| {
+        let int = row.get::<Option<i64>>(index).map(|value| format!("{value:?}"));
+        let text = || row.get::<String>(index).map(|value| format!("{value:?}"));
+        int.or_else(|_| text())
+            .or_else(|_| row.get(index).map(|value: Vec<u8>| format!("{value:?}")))
+    };
+    (0..).map_while(|index| column(index).ok()).collect()
+}
+
+/// The names of the tables.
+pub(super) fn tables() -> Vec<&'static str> {
+    EVERYTHING.iter().map(|(name, _)| *name).collect()
+}
+
+/// Takes a lease and returns its token.
+pub(super) async fn token(leases: &Leases) -> i64 {
+    leases.try_take(&LeaseName::new("some")).await.unwrap().unwrap().token()
+}
