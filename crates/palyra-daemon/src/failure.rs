@@ -7,6 +7,7 @@ use std::process::ExitCode;
 use palyra_common::{ErrorCode, StableErrorEnvelope};
 use palyra_identity::AuthError;
 use palyra_storage::StorageError;
+use palyra_storage::backup::BackupError;
 use palyra_storage::blob::BlobError;
 
 #[derive(Debug)]
@@ -15,6 +16,7 @@ pub(crate) enum Failure {
     /// A setting that a part cannot work with.
     Refused(StableErrorEnvelope),
     Blobs(BlobError),
+    Backup(BackupError),
     Access(AuthError),
     /// A mistake in the configuration file.
     Config {
@@ -45,6 +47,7 @@ impl Failure {
         match self {
             Self::Storage(error) => error.envelope(),
             Self::Blobs(error) => error.envelope(),
+            Self::Backup(error) => error.envelope(),
             Self::Access(error) => error.envelope(),
             Self::Refused(envelope) | Self::Listen(envelope) => envelope.clone(),
             Self::Config { path, what } => {
@@ -86,6 +89,7 @@ impl Failure {
             | Self::NoDataDir => ExitCode::from(2),
             Self::Storage(_)
             | Self::Blobs(_)
+            | Self::Backup(_)
             | Self::Access(_)
             | Self::Listen(_)
             | Self::KeeperGone
@@ -113,6 +117,12 @@ impl From<StorageError> for Failure {
 impl From<BlobError> for Failure {
     fn from(error: BlobError) -> Self {
         Self::Blobs(error)
+    }
+}
+
+impl From<BackupError> for Failure {
+    fn from(error: BackupError) -> Self {
+        Self::Backup(error)
     }
 }
 

@@ -31,20 +31,20 @@ pub(crate) struct Flags {
     pub(crate) config: Option<PathBuf>,
 
     /// The address of the console and the HTTP API [default: 127.0.0.1:7142]
-    #[arg(long, value_name = "ADDRESS")]
+    #[arg(long, value_name = "ADDRESS", global = true)]
     http_bind: Option<String>,
 
     /// The address of the gRPC API [default: 127.0.0.1:7443]
-    #[arg(long, value_name = "ADDRESS")]
+    #[arg(long, value_name = "ADDRESS", global = true)]
     grpc_bind: Option<String>,
 
     /// A database that several nodes share, as postgres://…, instead of the SQLite file
-    #[arg(long, value_name = "URL")]
+    #[arg(long, value_name = "URL", global = true)]
     storage_url: Option<StorageUrl>,
 
     /// How much is logged: error, warn, info, debug or trace, also for single modules, as in
     /// warn,palyra_storage=debug [default: info]
-    #[arg(long, value_name = "LEVEL")]
+    #[arg(long, value_name = "LEVEL", global = true)]
     log_level: Option<String>,
 }
 
@@ -56,6 +56,21 @@ pub(crate) enum Command {
     Config(ConfigCommand),
     /// Make the checks of the deployment profile and tell what they saw
     Preflight {
+        /// Write JSON
+        #[arg(long)]
+        json: bool,
+    },
+    /// Restore a backup into an empty data directory or Postgres database, and exit
+    ///
+    /// All of it is checked on the way; nothing is left of a backup that is not whole.
+    Restore {
+        /// The backup
+        file: PathBuf,
+    },
+    /// Check that a backup is whole and its audit trail unbroken
+    VerifyBackup {
+        /// The backup
+        file: PathBuf,
         /// Write JSON
         #[arg(long)]
         json: bool,

@@ -12,6 +12,7 @@ mod hosts;
 mod log;
 mod metrics;
 mod ready;
+mod restore;
 mod runtime_file;
 mod serve;
 mod settings;
@@ -48,6 +49,11 @@ fn run(flags: &Flags) -> Result<ExitCode, Failure> {
         }
         Some(Command::Config(command)) => return config_command::run(flags, command),
         Some(Command::Preflight { json }) => return doctor::preflight(flags, *json),
+        Some(Command::Restore { file }) => {
+            runtime()?.block_on(restore::restore(flags, file))?;
+            return Ok(ExitCode::SUCCESS);
+        }
+        Some(Command::VerifyBackup { file, json }) => return restore::verify(file, *json),
         None => {}
     }
     let data_dir = flags.data_dir().ok_or(Failure::NoDataDir)?;

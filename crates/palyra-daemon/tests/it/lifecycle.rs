@@ -16,7 +16,7 @@ use palyra_testkit::s3::S3Server;
 
 use crate::daemon::{LIMIT, palyrad, refused};
 
-fn journal(data_dir: &Path) -> Vec<String> {
+pub(crate) fn journal(data_dir: &Path) -> Vec<String> {
     let runtime = tokio::runtime::Runtime::new().unwrap();
     runtime.block_on(async {
         let db = Database::open(OpenOptions::in_directory(data_dir)).await.unwrap();

@@ -11,5 +11,6 @@ mod config;
 mod daemon;
 mod lifecycle;
 mod refusals;
+mod restore;
 mod secrets;
 mod upgrade;
