@@ -149,7 +149,17 @@ pub(super) fn tables() -> Vec<&'static str> {
     EVERYTHING.iter().map(|(name, _)| *name).collect()
 }
 
-/// Takes a lease and returns its token.
+/// Takes some leases and returns the last token.
 pub(super) async fn token(leases: &Leases) -> i64 {
-    leases.try_take(&LeaseName::new("some")).await.unwrap().unwrap().token()
+    let mut last = 0;
+    for n in 0..10 {
+        let name = LeaseName::new(format!("lease {n}"));
+        last = leases.try_take(&name).await.unwrap().unwrap().token();
+    }
+    last
+}
+
+/// Takes a lease and returns its token.
+pub(super) async fn first_token(leases: &Leases) -> i64 {
+    leases.try_take(&LeaseName::new("first")).await.unwrap().unwrap().token()
 }

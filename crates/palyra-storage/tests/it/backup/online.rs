@@ -8,7 +8,7 @@ use palyra_common::time::Duration;
 use palyra_storage::backup::{self, Source};
 use palyra_storage::blob::{BlobId, BlobStore};
 use palyra_storage::lease::LeaseName;
-use palyra_storage::retention::{Sweeper, ground_rules};
+use palyra_storage::retention::{Keep, Rule, Sweeper, ground_rules};
 use palyra_storage::{Database, JournalStore, Sql, params, sql};
 use tokio::task::JoinSet;
 
@@ -35,6 +35,7 @@ const HELD: Sql = sql!("SELECT sha256 FROM blob_references ORDER BY sha256");
 on_every_engine!(
     one_state_is_backed_up_while_everybody_writes,
     nothing_is_collected_while_a_backup_is_made,
+    a_sweeper_that_lost_its_lease_claims_no_blob,
     a_backup_that_nobody_waits_for_ends_and_lets_retention_work,
     a_backup_ends_with_its_database,
     a_file_has_its_name_when_it_is_whole,
@@ -190,6 +191,24 @@ async fn nothing_is_collected_while_a_backup_is_made(world: World) {
     // Afterwards retention works again.
     sweeper(&world, db, blobs).round().await.unwrap();
     assert_eq!(blobs.get(&id).await.unwrap_err().code(), ErrorCode::BlobNotFound);
+}
+
+/// One that slept until a backup had the lease.
+async fn a_sweeper_that_lost_its_lease_claims_no_blob(world: World) {
+    const LOSE: Sql = sql!("UPDATE leases SET token = token + 1 WHERE name = 'retention'");
+    let Source { db, blobs, leases, .. } = source(&world);
+    let id = blobs.put("forgotten".into()).await.unwrap();
+    world.clock.advance(Duration::from_days(2));
+    let rule = Rule {
+        table: "leases",
+        keep: Keep { age: Duration::from_days(7), count: i64::MAX },
+        step: |tx, _| tx.execute(&LOSE, params![]).map(|_| 0),
+    };
+    let every = Duration::from_mins(10);
+    let sweeper = Sweeper::new(db, leases, world.clock(), vec![rule], every);
+    let refused = sweeper.with_blobs(blobs.clone()).round().await.unwrap_err();
+    assert_eq!(refused.code(), ErrorCode::StorageStaleLease, "{refused:?}");
+    assert_eq!(blobs.get(&id).await.unwrap(), "forgotten");
 }
 
 async fn a_backup_that_nobody_waits_for_ends_and_lets_retention_work(world: World) {
