@@ -138,6 +138,17 @@ impl Identity {
         Ok(TokenPage { tokens, next })
     }
 
+    /// One token: whoever may see tokens sees those within reach, and a token sees itself.
+    pub async fn token(&self, by: &Access, id: TokenId) -> Result<Token, AuthError> {
+        if by.credential != Credential::Token(id) {
+            by.require(Scope::TokensRead)?;
+        }
+        let found = self.0.db.read(move |tx| api_tokens::one(tx, id)).await?;
+        let reach = by.reach();
+        let within = |token: &Token| reach.as_ref().is_none_or(|own| *own == token.principal);
+        found.filter(within).ok_or(AuthError::NoToken(id))
+    }
+
     /// Revokes a token, on every node within a second. Says whether that changed anything. A token
     /// may revoke itself; another needs [`Scope::TokensWrite`], and only an owner revokes those of
     /// others.

@@ -43,6 +43,11 @@ const PAGE: Sql = sql!(
      ORDER BY id DESC LIMIT $3"
 );
 
+const ONE: Sql = sql!(
+    "SELECT id, name, principal, scopes, created_at, expires_at, last_used_at, revoked_at
+     FROM api_tokens WHERE id = $1"
+);
+
 const SWEEP: Sql = claim_sql!(
     "DELETE FROM api_tokens WHERE id IN (
          SELECT id FROM api_tokens WHERE void_at < $1 ORDER BY void_at LIMIT $2",
@@ -126,17 +131,24 @@ pub(crate) fn page(
     limit: u32,
 ) -> Result<Vec<Token>, StorageError> {
     let cursor = after.map_or_else(|| NEWEST.into(), text);
-    tx.query(&PAGE, params![cursor, of.map(Principal::as_str), limit], |row| {
-        Ok(Token {
-            id: row.parse(0)?,
-            name: row.get(1)?,
-            principal: row.parse(2)?,
-            scopes: scopes(row, 3)?.unwrap_or_default(),
-            created_at: row.get(4)?,
-            expires_at: row.get(5)?,
-            last_used_at: row.get(6)?,
-            revoked_at: row.get(7)?,
-        })
+    tx.query(&PAGE, params![cursor, of.map(Principal::as_str), limit], read)
+}
+
+/// One token.
+pub(crate) fn one(tx: &mut Tx<'_>, id: TokenId) -> Result<Option<Token>, StorageError> {
+    tx.query_opt(&ONE, params![text(id)], read)
+}
+
+fn read(row: &Row<'_>) -> Result<Token, StorageError> {
+    Ok(Token {
+        id: row.parse(0)?,
+        name: row.get(1)?,
+        principal: row.parse(2)?,
+        scopes: scopes(row, 3)?.unwrap_or_default(),
+        created_at: row.get(4)?,
+        expires_at: row.get(5)?,
+        last_used_at: row.get(6)?,
+        revoked_at: row.get(7)?,
     })
 }
 

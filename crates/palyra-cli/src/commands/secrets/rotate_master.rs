@@ -36,7 +36,7 @@ pub(super) async fn run(context: &Context, arguments: Arguments) -> Outcome {
     prompt::confirm(out, "Lock all secrets with a new master key?", arguments.yes)?;
     let ask = || prompt::new_secret(out, "New passphrase: ", PASSPHRASE_BYTES);
     let passphrase = arguments.ask_passphrase.then(ask).transpose()?;
-    let rotated = client.rotate_master(&RotateMaster { passphrase }).await?;
+    let rotated = client.rotate_master(&RotateMaster { passphrase, command: None }).await?;
     out.show(&rotated, text)
 }
 

@@ -115,6 +115,7 @@ fn status(code: ErrorCode) -> StatusCode {
         | C::StorageMigrationFailed
         | C::StorageCommitUnknown
         | C::StorageStaleLease
+        | C::StorageUnfinishedRestore
         | C::StorageInternal
         | C::JournalBrokenChain
         | C::BlobCorrupt

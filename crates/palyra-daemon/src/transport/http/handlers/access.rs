@@ -62,15 +62,15 @@ pub(crate) async fn create_token(
 /// Revokes an API token; doing it twice is doing it once
 #[utoipa::path(delete, path = "/admin/v1/tokens/{id}", tag = "access",
     params(("id" = TokenId, Path, description = "Which token")),
-    responses((status = 204, description = "It is revoked")))]
+    responses((status = 200, body = Token)))]
 pub(crate) async fn revoke_token(
     State(app): State<App>,
     caller: Caller,
     PathOf(id): PathOf<TokenId>,
-) -> Answer<StatusCode> {
+) -> Answer<Json<Token>> {
     // A token may revoke itself, whatever else it may do.
     app.identity.revoke_token(&caller.access, id, &caller.origin()).await?;
-    Ok(StatusCode::NO_CONTENT)
+    Ok(Json(token(app.identity.token(&caller.access, id).await?)))
 }
 
 /// Makes a single-use link with which a browser logs in
