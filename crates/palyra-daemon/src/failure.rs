@@ -23,6 +23,11 @@ pub(crate) enum Failure {
         path: PathBuf,
         what: String,
     },
+    /// A file that was named and cannot be read.
+    Unreadable {
+        path: PathBuf,
+        error: std::io::Error,
+    },
     UnknownKey {
         place: String,
         key: String,
@@ -52,6 +57,10 @@ impl Failure {
             Self::Refused(envelope) | Self::Listen(envelope) => envelope.clone(),
             Self::Config { path, what } => {
                 new(ErrorCode::ConfigInvalid, format!("{}: {what}", path.display()))
+            }
+            Self::Unreadable { path, error } => {
+                let what = format!("{} cannot be read: {error}", path.display());
+                new(ErrorCode::CommonInvalidInput, what)
             }
             Self::UnknownKey { place, key, nearest } => {
                 let nearest = nearest.as_ref().map(|key| format!("; did you mean {key}?"));
@@ -83,6 +92,7 @@ impl Failure {
     pub(crate) fn exit_code(&self) -> ExitCode {
         match self {
             Self::Config { .. }
+            | Self::Unreadable { .. }
             | Self::UnknownKey { .. }
             | Self::Option { .. }
             | Self::Refused(_)

@@ -3,7 +3,7 @@
 use std::io::Stderr;
 
 use palyra_vault::{RedactingWriter, Redactor};
-use tracing_subscriber::filter::LevelFilter;
+use tracing_subscriber::filter::{LevelFilter, ParseError};
 use tracing_subscriber::fmt::MakeWriter;
 use tracing_subscriber::layer::SubscriberExt;
 use tracing_subscriber::util::SubscriberInitExt;
@@ -65,10 +65,9 @@ pub(crate) fn filter(directives: &str) -> Result<EnvFilter, Failure> {
             return Err(refuse(what));
         }
         let parsed = directive.parse();
-        filter =
-            filter.add_directive(parsed.map_err(
-                |error: tracing_subscriber::filter::ParseError| refuse(error.to_string()),
-            )?);
+        filter = filter.add_directive(
+            parsed.map_err(|error: ParseError| refuse(format!("{directive:?}: {error}")))?,
+        );
     }
     Ok(filter)
 }

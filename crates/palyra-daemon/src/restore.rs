@@ -60,8 +60,7 @@ pub(crate) fn verify(file: &Path, as_json: bool) -> Result<ExitCode, Failure> {
 }
 
 fn open(file: &Path) -> Result<BufReader<File>, Failure> {
-    let unreadable =
-        |error: std::io::Error| Failure::Config { path: file.to_owned(), what: error.to_string() };
+    let unreadable = |error| Failure::Unreadable { path: file.to_owned(), error };
     Ok(BufReader::new(File::open(file).map_err(unreadable)?))
 }
 

@@ -92,7 +92,8 @@ pub(crate) fn load(given: &Given, data_dir: &Path) -> Result<Loaded, Failure> {
 }
 
 fn is_absent(error: &io::Error) -> bool {
-    error.kind() == io::ErrorKind::NotFound
+    // A data directory that is none is told by whoever opens it.
+    matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory)
 }
 
 /// Reads a plain file of a bounded size: nothing that never ends, and nothing that waits.

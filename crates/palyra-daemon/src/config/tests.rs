@@ -14,19 +14,52 @@ fn the_example_holds_the_defaults() {
         .collect();
     assert_eq!(toml::from_str::<Config>(&uncommented).unwrap(), Config::default());
     assert_eq!(toml::from_str::<Config>(EXAMPLE).unwrap(), Config::default());
+    assert_eq!(EXAMPLE, example(), "run `cargo xtask codegen`");
+}
+
+#[test]
+fn every_option_says_what_it_is_for() {
+    for option in options() {
+        assert!(option.doc.len() > 20, "{option:?}");
+        assert!(option.doc.ends_with('.'), "{option:?}");
+    }
+    assert_eq!(options().iter().filter(|option| option.is_live()).count(), 2);
+}
+
+#[test]
+fn the_nearest_option_is_named_if_one_is_near() {
+    for (key, nearest) in [
+        ("http.bnd", Some("http.bind")),
+        ("htp.bind", Some("http.bind")),
+        ("storage.quue", Some("storage.queue")),
+        ("bind", None),
+        ("x", None),
+    ] {
+        assert_eq!(options::nearest(key), nearest, "{key}");
+    }
 }
 
 #[test]
 fn an_unknown_option_is_refused_by_name() {
-    let refused = toml::from_str::<Config>("[storage]\nurll = \"\"\n").unwrap_err();
-    assert!(refused.to_string().contains("urll"), "{refused}");
+    let refused = told("[storage]\nurll = \"\"\n");
+    assert!(
+        refused.contains("storage.urll is not an option; did you mean storage.url?"),
+        "{refused}"
+    );
+    assert!(told("[stroage]\n").contains("stroage is not an option"));
+}
+
+#[test]
+fn a_type_is_told_in_plain_words() {
+    assert!(told("storage = 5\n").contains("expected a section, as in [name]"));
+    assert!(told("[storage]\nqueue = \"x\"\n").contains("expected a whole number"));
+    let open = told("[storage]\nurl = \"postgres://a:geheim@h/x\n");
+    assert!(open.contains("expected a quote") && !open.contains("geheim"), "{open}");
 }
 
 fn told(text: &str) -> String {
-    let folder = tempfile::tempdir().unwrap();
-    let file = folder.path().join("palyra.toml");
-    std::fs::write(&file, text).unwrap();
-    read(&file).unwrap_err().to_string()
+    let file = std::path::PathBuf::from("palyra.toml");
+    layered(&Given::default(), file, text).unwrap_err().to_string()
 }
 
 #[test]
@@ -34,7 +67,10 @@ fn a_mistake_is_told_by_its_place_and_never_by_what_is_written_there() {
     for (text, place) in [
         ("[storage]\nurl = \"postgres://anna:geheim@db/x\n", "line 2, column"),
         ("[storage]\nurl = postgres://anna:geheim@db/x\n", "line 2, column"),
-        ("[storage]\nurll = \"postgres://anna:geheim@db/x\"\n", "line 2, column 1: unknown"),
+        (
+            "[storage]\nurll = \"postgres://anna:geheim@db/x\"\n",
+            "line 2, column 1: storage.urll is not",
+        ),
         ("[storage]\nqueue = \"postgres://anna:geheim@db/x\"\n", "line 2, column 9: invalid type"),
         ("\nstorage = \"ä\\\"postgres://anna:geheim@db\"\n", "line 2, column 11: invalid type"),
         ("[storage]\nlease_ttl = \"geheim\"\n", "line 2, column 13: "),
@@ -50,8 +86,10 @@ fn a_mistake_is_told_by_its_place_and_never_by_what_is_written_there() {
 fn a_url_is_not_printed() {
     let url = "postgres://anna:geheim@db/x";
     let config: Config = toml::from_str(&format!("[storage]\nurl = \"{url}\"\n")).unwrap();
-    let flags = <Flags as clap::Parser>::parse_from(["palyrad", "--storage-url", url]);
-    let printed = format!("{config:?} {flags:?}");
+    let flags = [("storage.url", url.to_owned())].into();
+    let given = Given { flags, ..Given::default() };
+    let loaded = load(&given, std::path::Path::new("/nonexistent")).unwrap();
+    assert_eq!(*loaded.config, config);
+    let printed = format!("{config:?} {loaded:?} {}", toml::to_string(&config).unwrap());
     assert!(!printed.contains("geheim"), "{printed}");
-    assert_eq!(load(&flags, Path::new("/nonexistent")).unwrap(), config);
 }

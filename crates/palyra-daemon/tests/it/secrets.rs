@@ -1,5 +1,6 @@
 //! The vault behind the API.
 
+use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 
 use crate::daemon::{Daemon, LIMIT};
@@ -104,6 +105,7 @@ fn a_lost_key_stops_secrets_and_nothing_else() {
     assert_eq!(status["ready"], true, "the rest works");
 
     std::fs::write(&file, &right).unwrap();
+    std::fs::set_permissions(&file, std::fs::Permissions::from_mode(0o600)).unwrap();
     assert_eq!(daemon.local("PUT", "/admin/v1/secrets/global/y", &value).status, 200);
     drop(folder);
 }
