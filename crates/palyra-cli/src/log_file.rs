@@ -71,16 +71,21 @@ impl Follower {
         Ok(Self { path: path.to_owned(), log: File::open(path)?, position })
     }
 
-    /// What came since the last time.
-    pub(crate) fn added(&mut self) -> std::io::Result<Vec<u8>> {
+    /// The whole lines that came since the last time.
+    pub(crate) fn added(&mut self) -> std::io::Result<String> {
         let mut bytes = Vec::new();
         self.log.seek(SeekFrom::Start(self.position))?;
-        self.position += (&mut self.log).take(TAIL_BYTES).read_to_end(&mut bytes)? as u64;
+        (&mut self.log).take(TAIL_BYTES).read_to_end(&mut bytes)?;
+        let newline = bytes.iter().rposition(|byte| *byte == b'\n').map(|at| at + 1);
+        // A line without end is shown in pieces.
+        let is_endless = bytes.len() as u64 == TAIL_BYTES;
+        bytes.truncate(newline.unwrap_or(if is_endless { bytes.len() } else { 0 }));
+        self.position += bytes.len() as u64;
         if bytes.is_empty() && self.is_begun_anew()? {
             self.log = File::open(&self.path)?;
             self.position = 0;
         }
-        Ok(bytes)
+        Ok(String::from_utf8_lossy(&bytes).into_owned())
     }
 
     fn is_begun_anew(&self) -> std::io::Result<bool> {

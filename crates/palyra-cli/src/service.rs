@@ -14,10 +14,10 @@ pub(crate) const UNIT: &str = "palyra.service";
 
 /// Where the unit is kept.
 pub(crate) fn unit_path() -> Result<PathBuf, Failure> {
-    let folder = match std::env::var_os("XDG_CONFIG_HOME") {
-        Some(folder) if !folder.is_empty() => Some(PathBuf::from(folder)),
-        Some(_) | None => std::env::var_os("HOME").map(|home| PathBuf::from(home).join(".config")),
-    };
+    let absolute =
+        |name| std::env::var_os(name).map(PathBuf::from).filter(|folder| folder.is_absolute());
+    let folder = absolute("XDG_CONFIG_HOME");
+    let folder = folder.or_else(|| absolute("HOME").map(|home| home.join(".config")));
     let nowhere = || Failure::asked("there is no place for the unit, because HOME is not set");
     Ok(folder.ok_or_else(nowhere)?.join("systemd/user").join(UNIT))
 }

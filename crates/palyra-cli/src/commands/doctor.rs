@@ -55,7 +55,10 @@ pub(crate) async fn examine(context: &Context) -> Result<Vec<Check>, Failure> {
         Ok(status) => {
             checks.push(running(&status));
             checks.push(version(&status));
-            checks.extend(client.doctor().await?.checks);
+            let inside = client.doctor().await?.checks;
+            // What the daemon checks as well, it knows better.
+            checks.retain(|check| inside.iter().all(|known| known.name != check.name));
+            checks.extend(inside);
         }
         Err(ClientError::NotRunning { .. }) => {
             checks.push(not_running());

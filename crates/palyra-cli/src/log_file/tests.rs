@@ -26,14 +26,18 @@ fn a_follower_sees_what_is_added_and_what_is_begun_anew() {
     let path = folder.path().join("a.log");
     std::fs::write(&path, "before\n").unwrap();
     let mut follower = Follower::from(&path, 7).unwrap();
-    assert_eq!(follower.added().unwrap(), b"");
-    OpenOptions::new().append(true).open(&path).unwrap().write_all(b"added\n").unwrap();
-    assert_eq!(follower.added().unwrap(), b"added\n");
+    assert_eq!(follower.added().unwrap(), "");
+    let mut log = OpenOptions::new().append(true).open(&path).unwrap();
+    log.write_all(b"added\nhal").unwrap();
+    assert_eq!(follower.added().unwrap(), "added\n");
+    assert_eq!(follower.added().unwrap(), "", "half a line waits for its other half");
+    log.write_all(b"f\n").unwrap();
+    assert_eq!(follower.added().unwrap(), "half\n");
     std::fs::rename(&path, folder.path().join("a.log.1")).unwrap();
-    assert_eq!(follower.added().unwrap(), b"");
+    assert_eq!(follower.added().unwrap(), "");
     std::fs::write(&path, "anew\n").unwrap();
-    assert_eq!(follower.added().unwrap(), b"", "it notices first");
-    assert_eq!(follower.added().unwrap(), b"anew\n");
+    assert_eq!(follower.added().unwrap(), "", "it notices first");
+    assert_eq!(follower.added().unwrap(), "anew\n");
 }
 
 #[test]

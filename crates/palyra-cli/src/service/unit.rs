@@ -20,17 +20,18 @@ pub(crate) fn text(program: &Path, data_dir: &Path, log: &Path, writable: &[Path
 
 [Unit]
 Description=Palyra gateway daemon
-After=network-online.target
 
 [Service]
 Type=exec
-ExecStart={program} --data-dir {data_dir}
+ExecStart={program} --data-dir {argument}
 StandardOutput=append:{log}
 StandardError=append:{log}
 Restart=on-failure
 RestartSec=2
 TimeoutStopSec=60
 
+# Where the machine forbids this to users (status 226/NAMESPACE), take the Protect and Private
+# settings back in a drop-in.
 UMask=0077
 NoNewPrivileges=yes
 PrivateTmp=yes
@@ -56,14 +57,16 @@ SystemCallArchitectures=native
 WantedBy=default.target
 ",
         program = quoted(program),
+        argument = quoted(data_dir).replace('$', "$$"),
         data_dir = quoted(data_dir),
         log = escaped(log),
     )
 }
 
-/// A path as one word of a setting: systemd expands `%` and `$`, and splits at spaces.
+/// A path as one word of a setting: systemd splits at spaces and expands `%`. In arguments, but not
+/// in the name of the program, it expands `$` as well.
 fn quoted(path: &Path) -> String {
-    let inner = escaped(path).replace('\\', "\\\\").replace('"', "\\\"").replace('$', "$$");
+    let inner = escaped(path).replace('\\', "\\\\").replace('"', "\\\"");
     format!("\"{inner}\"")
 }
 
@@ -79,6 +82,6 @@ pub(super) fn program(text: &str) -> Option<PathBuf> {
         Some(quoted) => quoted.split("\" ").next()?.trim_end_matches('"'),
         None => line.split_whitespace().next()?,
     };
-    let plain = word.replace("$$", "$").replace("\\\"", "\"").replace("\\\\", "\\");
+    let plain = word.replace("\\\"", "\"").replace("\\\\", "\\");
     Some(PathBuf::from(plain.replace("%%", "%")))
 }

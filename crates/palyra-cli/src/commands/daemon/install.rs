@@ -82,6 +82,13 @@ fn respect_others(context: &Context, unit: &Path, yes: bool) -> Outcome {
 }
 
 fn write(unit: &Path, program: &Path, data_dir: &Path) -> Outcome {
+    for path in [unit, program, data_dir] {
+        // A line end would begin another setting.
+        if path.to_str().is_none_or(|text| text.contains(char::is_control)) {
+            let told = format!("{} cannot stand in a unit", path.display());
+            return Err(Failure::asked(printable(&told)));
+        }
+    }
     let log = log_file::path(data_dir);
     // Whatever the unit names must be there before systemd confines the daemon to it.
     let config = config_folder(unit);

@@ -9,12 +9,14 @@ use palyra_common::ErrorCode;
 use crate::context::Context;
 use crate::failure::{Failure, Outcome};
 use crate::log_file::{self, Follower};
+use crate::output::printable;
 
 const LOOK_EVERY: Duration = Duration::from_millis(200);
 
 /// Show the log of the daemon
 ///
-/// The lines are printed as they are, with --json too. A daemon that was run in the foreground has
+/// The lines are printed as they are, with --json too, except that nothing in them commands the
+/// terminal. A daemon that was run in the foreground has
 /// logged to its terminal instead.
 #[derive(Debug, clap::Args)]
 #[command(
@@ -38,8 +40,7 @@ pub(super) async fn run(context: &Context, arguments: &Arguments) -> Outcome {
     let path = log_file::path(&context.own_data_dir("daemon logs")?);
     let wrong = |error: std::io::Error| missing(&path, error);
     let (lines, end) = log_file::last_lines(&path, 0, arguments.lines).map_err(wrong)?;
-    let text: String = lines.iter().map(|line| format!("{line}\n")).collect();
-    context.out().print(&text)?;
+    context.out().print(&shown(lines.iter().map(String::as_str)))?;
     if !arguments.follow {
         return Ok(());
     }
@@ -48,7 +49,8 @@ pub(super) async fn run(context: &Context, arguments: &Arguments) -> Outcome {
         let added = follower.added().map_err(wrong)?;
         // Whoever reads has seen enough when the pipe is closed.
         let mut stdout = std::io::stdout().lock();
-        if stdout.write_all(&added).and_then(|()| stdout.flush()).is_err() {
+        if stdout.write_all(shown(added.lines()).as_bytes()).and_then(|()| stdout.flush()).is_err()
+        {
             return Ok(());
         }
         drop(stdout);
@@ -56,6 +58,13 @@ pub(super) async fn run(context: &Context, arguments: &Arguments) -> Outcome {
             tokio::time::sleep(LOOK_EVERY).await;
         }
     }
+}
+
+/// Each line without what would command a terminal; tabs stay.
+fn shown<'a>(lines: impl Iterator<Item = &'a str>) -> String {
+    let line =
+        |line: &'a str| line.split('\t').map(printable).collect::<Vec<_>>().join("\t") + "\n";
+    lines.map(line).collect()
 }
 
 fn missing(path: &Path, error: std::io::Error) -> Failure {

@@ -19,9 +19,9 @@ struct Private {
 
 fn private(data_dir: &Path) -> [Private; 3] {
     [
-        Private { check: "data_dir", path: data_dir.to_owned(), mode: 0o700 },
-        Private { check: "config_file", path: data_dir.join("palyra.toml"), mode: 0o600 },
-        Private { check: "log_folder", path: data_dir.join("log"), mode: 0o700 },
+        Private { check: "data_directory_private", path: data_dir.to_owned(), mode: 0o700 },
+        Private { check: "config_file_private", path: data_dir.join("palyra.toml"), mode: 0o600 },
+        Private { check: "log_private", path: data_dir.join("log"), mode: 0o700 },
     ]
 }
 

@@ -23,8 +23,11 @@ Examples:
 )]
 pub(crate) struct Arguments {
     /// Ask for the new passphrase, at a hidden prompt or on standard input
-    #[arg(long)]
+    #[arg(long, conflicts_with = "key_command")]
     ask_passphrase: bool,
+    /// The program that prints the new key, and its arguments; the last of the options
+    #[arg(long, value_name = "PROGRAM", num_args = 1.., allow_hyphen_values = true)]
+    key_command: Vec<String>,
     /// Do not ask whether it is meant
     #[arg(long)]
     yes: bool,
@@ -36,11 +39,14 @@ pub(super) async fn run(context: &Context, arguments: Arguments) -> Outcome {
     prompt::confirm(out, "Lock all secrets with a new master key?", arguments.yes)?;
     let ask = || prompt::new_secret(out, "New passphrase: ", PASSPHRASE_BYTES);
     let passphrase = arguments.ask_passphrase.then(ask).transpose()?;
-    let rotated = client.rotate_master(&RotateMaster { passphrase, command: None }).await?;
+    let command = Some(arguments.key_command).filter(|command| !command.is_empty());
+    let rotated = client.rotate_master(&RotateMaster { passphrase, command }).await?;
     out.show(&rotated, text)
 }
 
 fn text(_: &Output, rotated: &MasterRotated) -> String {
     let key = printable(&rotated.key_id);
-    format!("{} versions of secrets are locked with the new key {key}.\n", rotated.rewrapped)
+    let next = rotated.next_step.as_deref().map(|step| format!("{}\n", printable(step)));
+    let next = next.unwrap_or_default();
+    format!("{} versions of secrets are locked with the new key {key}.\n{next}", rotated.rewrapped)
 }

@@ -7,12 +7,11 @@ fn unit(program: &str, data_dir: &str) -> String {
 
 #[test]
 fn paths_stay_whole_whatever_is_in_them() {
-    let unit = unit("/opt/my $tools/100%/palyrad", "/srv/a b");
-    assert!(
-        unit.contains("ExecStart=\"/opt/my $$tools/100%%/palyrad\" --data-dir \"/srv/a b\"\n"),
-        "{unit}"
-    );
-    assert!(unit.contains("StandardOutput=append:/srv/a b/log/palyrad.log\n"), "{unit}");
+    let unit = unit("/opt/my $tools/100%/palyrad", "/srv/a $b");
+    let start = "ExecStart=\"/opt/my $tools/100%%/palyrad\" --data-dir \"/srv/a $$b\"\n";
+    assert!(unit.contains(start), "{unit}");
+    assert!(unit.contains("ReadWritePaths=\"/srv/a $b\"\n"), "{unit}");
+    assert!(unit.contains("StandardOutput=append:/srv/a $b/log/palyrad.log\n"), "{unit}");
     assert_eq!(program(&unit), Some("/opt/my $tools/100%/palyrad".into()));
 }
 

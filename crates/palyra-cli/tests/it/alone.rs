@@ -1,0 +1,125 @@
+//! Without a daemon.
+
+use std::io::Read;
+use std::process::Stdio;
+
+use crate::world::{World, ran};
+
+#[test]
+fn without_a_daemon_the_exit_code_says_so() {
+    let world = World::new();
+    for arguments in [
+        &["status"][..],
+        &["auth", "whoami"],
+        &["auth", "tokens", "list"],
+        &["secrets", "list"],
+        &["audit", "verify"],
+        &["backup", "create"],
+        &["dashboard"],
+    ] {
+        let told = world.palyra(arguments).expect(3).err;
+        assert!(told.starts_with("palyra: no daemon runs on /"), "{arguments:?}: {told}");
+        assert!(told.contains("\n  code: client/daemon_not_running\n  what to do: "), "{told}");
+        let with_json = world.palyra(&[arguments, &["--json"]].concat()).expect(3);
+        assert_eq!(with_json.error_code(), "client/daemon_not_running");
+    }
+    let left: Vec<_> = std::fs::read_dir(world.home()).unwrap().collect();
+    assert!(left.is_empty(), "something is left behind: {left:?}");
+}
+
+#[test]
+fn a_host_that_does_not_answer_is_unreachable() {
+    let world = World::new();
+    let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let host = format!("http://{}", listener.local_addr().unwrap());
+    drop(listener);
+    let refused = world.palyra(&["--host", &host, "--json", "status"]).expect(3);
+    assert_eq!(refused.error_code(), "client/unreachable");
+}
+
+#[test]
+fn what_is_asked_wrongly_is_2() {
+    let world = World::new();
+    for arguments in [
+        &[][..],
+        &["frobnicate"],
+        &["status", "extra"],
+        &["--host", "http://192.0.2.1", "status"],
+        &["--host", "nonsense", "status"],
+        &["--token-file", "x", "status"],
+        &["audit", "list", "--since", "yesterday"],
+        &["auth", "tokens", "revoke", "xyz"],
+        &["auth", "tokens", "create", "name"],
+        &["auth", "tokens", "create", "name", "--scope", "everything"],
+        &["deployment", "explain", "cloud"],
+        &["help", "frobnicate"],
+        &["--host", "http://127.0.0.1:1", "daemon", "stop"],
+    ] {
+        world.palyra(arguments).expect(2);
+    }
+    let told = world.palyra(&["--json", "frobnicate"]).expect(2);
+    assert_eq!(told.error_code(), "common/invalid_input");
+}
+
+#[test]
+fn what_destroys_is_refused_where_nobody_can_be_asked() {
+    let world = World::new();
+    for arguments in [
+        &["secrets", "delete", "openai"][..],
+        &["auth", "tokens", "revoke", "01ARZ3NDEKTSV4RRFFQ69G5FAV"],
+    ] {
+        let told = world.palyra(arguments).expect(2).err;
+        assert!(told.contains("add --yes"), "{told}");
+    }
+}
+
+#[test]
+fn help_and_version_need_nothing() {
+    let world = World::new();
+    assert!(world.palyra(&["--version"]).expect(0).out.starts_with("palyra "));
+    assert!(world.palyra(&["--help"]).expect(0).out.contains("Exit codes:"));
+    assert!(world.palyra(&["help", "output"]).expect(0).out.contains("standard error"));
+    let backup = world.palyra(&["help", "backup", "create"]).expect(0).out;
+    assert!(backup.contains("palyra backup create /mnt"), "{backup}");
+    for shell in ["bash", "zsh", "fish"] {
+        assert!(world.palyra(&["completions", shell]).expect(0).out.contains("palyra"));
+    }
+}
+
+#[test]
+fn a_closed_pipe_is_no_panic() {
+    let world = World::new();
+    for arguments in [&["--help"][..], &["completions", "zsh"], &["deployment", "profiles"]] {
+        let mut command = world.command(arguments);
+        let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+        drop(child.stdout.take());
+        let mut told = String::new();
+        child.stderr.take().unwrap().read_to_string(&mut told).unwrap();
+        assert!(child.wait().unwrap().success(), "{arguments:?}: {told}");
+        assert_eq!(told, "");
+    }
+}
+
+#[test]
+fn there_is_no_colour_off_a_terminal() {
+    let world = World::new();
+    let profiles = world.palyra(&["deployment", "profiles"]).expect(0).out;
+    assert!(!profiles.contains('\x1b'), "{profiles:?}");
+    let explained = world.palyra(&["deployment", "explain", "single-vm"]).expect(0).out;
+    assert!(explained.contains("disk_space: There is room to work."), "{explained}");
+}
+
+#[test]
+fn a_palyrad_that_is_named_must_be_there() {
+    let world = World::new();
+    let mut command = world.command(&["--json", "config", "validate"]);
+    let missing = ran(command.env("PALYRA_PALYRAD", "/nonexistent/palyrad")).expect(1);
+    assert_eq!(missing.error_code(), "client/palyrad_missing");
+}
+
+#[test]
+fn a_log_that_is_not_there_is_not_found() {
+    let world = World::new();
+    let missing = world.palyra(&["daemon", "logs", "--json"]).expect(5);
+    assert_eq!(missing.error_code(), "common/not_found");
+}

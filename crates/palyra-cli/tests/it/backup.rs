@@ -1,0 +1,114 @@
+//! Backups appear whole or not at all.
+
+use std::io::{Read, Write};
+use std::os::unix::net::{UnixListener, UnixStream};
+
+use crate::world::{World, until};
+
+#[test]
+fn a_backup_is_made_checked_and_restored() {
+    let world = World::new();
+    let daemon = world.palyrad();
+    world.palyra_reading(&["secrets", "set", "openai"], b"geheim").expect(0);
+    let created = world.palyra(&["backup", "create", "b.tar.gz", "--json"]).expect(0).json();
+    assert_eq!(created["verified"], true);
+    assert_eq!(created["master_key_included"], false);
+    let file = world.home().join("b.tar.gz");
+    assert_eq!(std::fs::metadata(&file).unwrap().len(), created["bytes"].as_u64().unwrap());
+    assert!(!world.home().join("b.tar.gz.partial").exists());
+
+    let again = world.palyra(&["backup", "create", "b.tar.gz", "--json"]).expect(6);
+    assert_eq!(again.error_code(), "common/conflict");
+    world.palyra(&["backup", "verify", "b.tar.gz"]).expect(0);
+    let running = world.palyra(&["backup", "restore", "b.tar.gz", "--yes", "--json"]).expect(6);
+    assert_eq!(running.error_code(), "common/conflict");
+    drop(daemon);
+
+    let elsewhere = world.home().join("restored");
+    let asked = ["--data-dir", elsewhere.to_str().unwrap(), "backup", "restore", "b.tar.gz"];
+    world.palyra(&asked).expect(2);
+    world.palyra(&[&asked[..], &["--yes"]].concat()).expect(0);
+    world.palyra(&[&asked[..], &["--yes"]].concat()).expect(6);
+}
+
+#[test]
+fn by_default_its_name_has_the_time() {
+    let world = World::new();
+    let _daemon = world.palyrad();
+    let told = world.palyra(&["backup", "create"]).expect(0).out;
+    assert!(told.starts_with("palyra-backup-2") && told.contains(".tar.gz is written"), "{told}");
+    assert!(told.contains("The master key of the vault is not in it"), "{told}");
+}
+
+#[test]
+fn a_damaged_backup_is_a_fault() {
+    let world = World::new();
+    let _daemon = world.palyrad();
+    world.palyra(&["backup", "create", "b.tar.gz"]).expect(0);
+    let file = world.home().join("b.tar.gz");
+    let whole = std::fs::read(&file).unwrap();
+    std::fs::write(&file, &whole[..whole.len() / 2]).unwrap();
+    let refused = world.palyra(&["backup", "verify", "b.tar.gz", "--json"]).expect(7);
+    assert_eq!(refused.error_code(), "backup/invalid");
+}
+
+/// The other end of a daemon's socket, for what no daemon does on purpose.
+fn socket(world: &World) -> UnixListener {
+    std::fs::create_dir(world.data_dir()).unwrap();
+    UnixListener::bind(world.data_dir().join("palyra.sock")).unwrap()
+}
+
+/// Takes one request and answers with `answer`; the connection lasts as long as what is returned.
+fn answer(listener: &UnixListener, answer: &[u8]) -> UnixStream {
+    let (mut stream, _) = listener.accept().unwrap();
+    assert!(stream.read(&mut [0; 4096]).unwrap() > 0);
+    stream.write_all(answer).unwrap();
+    stream
+}
+
+const HALF: &[u8] = b"HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n4\r\nhalf\r\n";
+
+#[track_caller]
+fn assert_nothing_is_left(world: &World) {
+    let left = std::fs::read_dir(world.home()).unwrap().map(|entry| entry.unwrap().path());
+    assert_eq!(left.collect::<Vec<_>>(), [world.data_dir()]);
+}
+
+#[test]
+fn a_backup_that_breaks_off_leaves_no_file() {
+    let world = World::new();
+    let listener = socket(&world);
+    let dying = std::thread::spawn(move || drop(answer(&listener, HALF)));
+    let broken = world.palyra(&["backup", "create", "b.tar.gz", "--json"]).expect(3);
+    assert_eq!(broken.error_code(), "client/unreachable");
+    dying.join().unwrap();
+    assert_nothing_is_left(&world);
+}
+
+#[test]
+fn what_is_no_backup_is_not_kept() {
+    let world = World::new();
+    let listener = socket(&world);
+    let whole = b"HTTP/1.1 200 OK\r\ncontent-length: 4\r\n\r\nhalf";
+    let lying = std::thread::spawn(move || drop(answer(&listener, whole)));
+    let refused = world.palyra(&["backup", "create", "b.tar.gz", "--json"]).expect(7);
+    assert_eq!(refused.error_code(), "backup/invalid");
+    lying.join().unwrap();
+    assert_nothing_is_left(&world);
+}
+
+#[test]
+fn an_interrupted_backup_leaves_no_file() {
+    let world = World::new();
+    let listener = socket(&world);
+    let mut child = world.command(&["backup", "create", "b.tar.gz"]).spawn().unwrap();
+    let _open = answer(&listener, HALF);
+    let partial = world.home().join("b.tar.gz.partial");
+    until("the first piece is written", || {
+        std::fs::read(&partial).is_ok_and(|bytes| bytes == b"half")
+    });
+    let pid = rustix::process::Pid::from_child(&child);
+    rustix::process::kill_process(pid, rustix::process::Signal::INT).unwrap();
+    assert_eq!(child.wait().unwrap().code(), Some(130));
+    assert_nothing_is_left(&world);
+}

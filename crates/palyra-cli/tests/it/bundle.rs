@@ -1,0 +1,45 @@
+//! The support bundle.
+
+use std::os::unix::fs::PermissionsExt;
+
+use crate::world::World;
+
+#[test]
+fn a_bundle_has_all_parts_and_no_secret() {
+    let world = World::new();
+    let _daemon = world.palyrad();
+    let arguments = ["auth", "tokens", "create", "ci", "--scope", "status:read"];
+    let token = world.palyra(&arguments).expect(0).out;
+    world.palyra_reading(&["secrets", "set", "openai"], b"geheim-8161").expect(0);
+    let log = world.data_dir().join("log");
+    std::fs::create_dir_all(&log).unwrap();
+    let lines = format!(
+        "used {}\nopen postgres://anna:geheim@db/x\nlog in: http://127.0.0.1:1/login?code=abcdef\n",
+        token.trim()
+    );
+    std::fs::write(log.join("palyrad.log"), lines).unwrap();
+
+    world.palyra(&["bundle", "b.json"]).expect(0);
+    world.palyra(&["bundle", "b.json"]).expect(6);
+    let path = world.home().join("b.json");
+    assert_eq!(std::fs::metadata(&path).unwrap().permissions().mode() & 0o777, 0o600);
+    let text = std::fs::read_to_string(&path).unwrap();
+    for secret in [token.trim(), "geheim", "abcdef"] {
+        assert!(!text.contains(secret), "{secret} is in it: {text}");
+    }
+    let bundle: serde_json::Value = serde_json::from_str(&text).unwrap();
+    assert_eq!(bundle["log"].as_array().unwrap().len(), 3);
+    assert_eq!(bundle["status"]["ready"], true);
+    for part in [&bundle["config"]["options"], &bundle["events"], &bundle["checks"]] {
+        assert!(!part.as_array().unwrap().is_empty(), "{text}");
+    }
+}
+
+#[test]
+fn without_a_daemon_the_parts_say_why_they_are_missing() {
+    let world = World::new();
+    let bundle = world.palyra(&["bundle", "-"]).expect(0).json();
+    assert_eq!(bundle["status"]["error"]["code"], "client/daemon_not_running");
+    assert_eq!(bundle["events"]["error"]["code"], "client/daemon_not_running");
+    assert!(bundle["config"]["options"].is_array(), "{bundle:#}");
+}

@@ -1,0 +1,13 @@
+//! `palyra` as a process, alone and with a real `palyrad`.
+#![allow(clippy::panic, clippy::unwrap_used, reason = "a failure is the verdict")]
+
+mod access;
+mod alone;
+mod backup;
+mod bundle;
+mod config;
+mod daemon;
+mod json;
+mod secrets;
+mod service;
+mod world;

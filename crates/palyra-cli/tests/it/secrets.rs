@@ -1,0 +1,120 @@
+//! Values go in by standard input or a hidden prompt, and never come out.
+
+use std::io::{Read, Write};
+use std::process::{Command, Stdio};
+
+use crate::world::World;
+
+const VALUE: &str = "geheim-8161-wort";
+
+#[test]
+fn a_value_is_never_printed() {
+    let world = World::new();
+    let daemon = world.palyrad();
+    let line = format!("{VALUE}\n");
+    let set = world.palyra_reading(&["secrets", "set", "openai"], line.as_bytes()).expect(0);
+    let again =
+        world.palyra_reading(&["secrets", "set", "openai", "--json"], line.as_bytes()).expect(0);
+    assert_eq!(again.json()["version"], 2);
+    let list = world.palyra(&["secrets", "list"]).expect(0);
+    let audit = world.palyra(&["audit", "list", "--json"]).expect(0);
+    for ran in [&set, &again, &list, &audit] {
+        assert!(!format!("{ran:?}").contains(VALUE), "{ran:?}");
+    }
+    assert!(!daemon.logs().contains(VALUE));
+}
+
+#[test]
+fn a_value_is_no_argument() {
+    let world = World::new();
+    world.palyra(&["secrets", "set", "openai", VALUE]).expect(2);
+    world.palyra(&["secrets", "set", "openai", "--value", VALUE]).expect(2);
+}
+
+#[test]
+fn an_empty_or_too_large_value_is_refused() {
+    let world = World::new();
+    let _daemon = world.palyrad();
+    for value in [vec![], b"\n".to_vec(), vec![b'x'; (64 << 10) + 1], vec![0xff, 0xfe]] {
+        let refused = world.palyra_reading(&["secrets", "set", "openai", "--json"], &value);
+        assert_eq!(refused.expect(2).error_code(), "common/invalid_input");
+    }
+    let largest = [&vec![b'x'; 64 << 10][..], b"\n"].concat();
+    world.palyra_reading(&["secrets", "set", "openai"], &largest).expect(0);
+}
+
+#[test]
+fn a_secret_that_is_not_there_is_not_found() {
+    let world = World::new();
+    let _daemon = world.palyrad();
+    let missing = world.palyra(&["secrets", "delete", "nothing", "--yes", "--json"]).expect(5);
+    assert_eq!(missing.error_code(), "common/not_found");
+}
+
+#[test]
+fn the_master_key_is_changed_and_secrets_stay() {
+    let world = World::new();
+    let _daemon = world.palyrad();
+    world.palyra_reading(&["secrets", "set", "openai"], VALUE.as_bytes()).expect(0);
+    world.palyra(&["secrets", "rotate-master"]).expect(2);
+    let rotated = world.palyra(&["secrets", "rotate-master", "--yes", "--json"]).expect(0).json();
+    assert_eq!(rotated["rewrapped"], 1);
+    let listed = world.palyra(&["secrets", "list", "--json"]).expect(0).json();
+    assert_eq!(listed["items"][0]["name"], "openai");
+}
+
+/// Runs `palyra` on a terminal of its own, as `script` gives one, with `keys` typed when it asks.
+fn on_a_terminal(world: &World, arguments: &str, asks: &str, keys: &[u8]) -> String {
+    let palyra = env!("CARGO_BIN_EXE_palyra");
+    let line = format!("{palyra} {arguments}; echo code=$?; stty -a");
+    let mut child = Command::new("script")
+        .args(["-q", "-e", "-c", &line, "/dev/null"])
+        .env("HOME", world.home())
+        .env("PALYRA_DATA_DIR", world.data_dir())
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .spawn()
+        .expect("`script` of util-linux gives a terminal");
+    let (mut stdin, mut stdout) = (child.stdin.take().unwrap(), child.stdout.take().unwrap());
+    let (mut seen, mut piece, mut typed) = (String::new(), [0; 4096], false);
+    loop {
+        let read = stdout.read(&mut piece).unwrap();
+        if read == 0 {
+            break;
+        }
+        seen.push_str(&String::from_utf8_lossy(&piece[..read]));
+        if !typed && seen.contains(asks) {
+            stdin.write_all(keys).unwrap();
+            typed = true;
+        }
+    }
+    child.wait().unwrap();
+    seen
+}
+
+/// What `stty` says of a terminal that shows what is typed and acts on Ctrl-C.
+fn is_as_before(seen: &str) -> bool {
+    let words: Vec<_> = seen.split_whitespace().map(|word| word.trim_end_matches(';')).collect();
+    ["echo", "icanon", "isig"].iter().all(|mode| words.contains(mode))
+}
+
+#[test]
+fn a_typed_value_is_not_shown_and_the_terminal_is_put_back() {
+    let world = World::new();
+    let _daemon = world.palyrad();
+    let keys = format!("{VALUE}\r");
+    let seen = on_a_terminal(&world, "secrets set openai", "Value of", keys.as_bytes());
+    assert!(seen.contains("code=0") && seen.contains("stored as version 1"), "{seen}");
+    assert!(!seen.contains(VALUE), "{seen}");
+    assert!(is_as_before(&seen), "{seen}");
+}
+
+#[test]
+fn control_c_at_the_prompt_puts_the_terminal_back() {
+    let world = World::new();
+    let _daemon = world.palyrad();
+    let seen = on_a_terminal(&world, "secrets set openai", "Value of", b"geh\x03");
+    assert!(seen.contains("code=130"), "{seen}");
+    assert!(is_as_before(&seen), "{seen}");
+    assert!(world.palyra(&["secrets", "list"]).expect(0).out.contains("no secret"));
+}
