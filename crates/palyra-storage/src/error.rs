@@ -37,6 +37,14 @@ pub enum StorageError {
     /// The file is damaged, or is no database.
     #[error("the database file is damaged or is not a database")]
     Corrupt(#[source] Cause),
+    /// There is a database, and it is not Palyra's. Nothing was changed.
+    #[error("{place} belongs to another program: {why}")]
+    Foreign {
+        /// Which file, or which database of which server.
+        place: String,
+        /// What shows it.
+        why: String,
+    },
     /// The schema was written by a newer release.
     #[error("the database has schema {found}, this program knows schemas up to {known}")]
     NewerSchema {
@@ -111,6 +119,7 @@ impl StorageError {
             StorageError::DiskFull(_) => ErrorCode::StorageDiskFull,
             StorageError::ReadOnly { .. } => ErrorCode::StorageReadOnly,
             StorageError::Corrupt(_) => ErrorCode::StorageCorrupt,
+            StorageError::Foreign { .. } => ErrorCode::StorageForeign,
             StorageError::NewerSchema { .. } => ErrorCode::StorageNewerSchema,
             StorageError::Migration { .. } => ErrorCode::StorageMigrationFailed,
             StorageError::Locked { .. } => ErrorCode::StorageLocked,

@@ -34,6 +34,9 @@ error_codes! {
     StorageCorrupt = "storage/corrupt", Final,
         means: "the database file is damaged or is not a database",
         hint: "Stop the daemon, keep a copy of the damaged file, and put the newest good backup in its place.";
+    StorageForeign = "storage/foreign", Final,
+        means: "the database belongs to another program",
+        hint: "Nothing was changed. Give Palyra a data directory of its own with `--data-dir`, or on Postgres a database of its own in `storage.url`.";
     StorageNewerSchema = "storage/newer_schema", Final,
         means: "the database was written by a newer version of Palyra",
         hint: "Start the newer version, or restore the copy that was kept beside the database before it was migrated.";

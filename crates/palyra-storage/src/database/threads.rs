@@ -13,7 +13,7 @@ use crate::engine::postgres::connect::Dial;
 use crate::engine::postgres::doorbell::{Doorbell, Outgoing};
 use crate::engine::postgres::worker::{Access, Worker};
 use crate::engine::queue::SharedQueue;
-use crate::engine::sqlite::connection::{open_reader, open_writer};
+use crate::engine::sqlite::connection::{open_first, open_reader};
 use crate::engine::sqlite::readers::Reader;
 use crate::engine::sqlite::statements::SqliteStatements;
 use crate::engine::sqlite::writer::Writer;
@@ -36,7 +36,7 @@ pub(super) fn sqlite(
     lock: File,
     bell: &Arc<Bell>,
 ) -> Result<Started, StorageError> {
-    let connection = open_writer(&file)?;
+    let connection = open_first(&file)?;
     sqlite::migrate::migrate(&connection, file.path(), options.migrations)?;
     let mut statements = SqliteStatements { connection: &connection, path: file.path() };
     leases::release_everything(&mut Tx::new(&mut statements))?;

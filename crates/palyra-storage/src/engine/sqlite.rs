@@ -5,6 +5,7 @@ pub(crate) mod export;
 pub(crate) mod load;
 mod log_size;
 pub(crate) mod migrate;
+mod owner;
 pub(crate) mod readers;
 pub(crate) mod statements;
 pub(crate) mod writer;

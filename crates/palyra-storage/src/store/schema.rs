@@ -23,6 +23,31 @@ const SET: Sql = sql!("UPDATE schema_state SET version = $1, oldest_binary = $2 
 
 const TOUCH: Sql = sql!("UPDATE schema_state SET touched = touched + 1 WHERE id = 1");
 
+const COLUMNS: Sql = sql!(
+    sqlite: "SELECT name FROM pragma_table_info('schema_state')",
+    postgres: "SELECT CAST(attname AS TEXT) FROM pg_attribute
+        WHERE attrelid = to_regclass('schema_state') AND attnum > 0 AND NOT attisdropped",
+);
+
+/// Only asked of SQLite, where a file has one owner.
+const FIRST_TABLE: Sql = sql!(
+    "SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite_%'
+     ORDER BY name LIMIT 1"
+);
+
+const OUR_COLUMNS: [&str; 4] = ["id", "version", "oldest_binary", "touched"];
+
+/// Why a table `schema_state` is not ours.
+pub(crate) const FOREIGN_SHAPE: &str = "its table schema_state has other columns than Palyra's";
+
+/// Whether `schema_state` is there, and whose it is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Table {
+    Absent,
+    Ours,
+    Foreign,
+}
+
 /// What a database says about its schema.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct SchemaState {
@@ -30,6 +55,23 @@ pub struct SchemaState {
     pub version: i64,
     /// The oldest program, by the newest schema it knows, that may use this database.
     pub oldest_binary: i64,
+}
+
+/// Looks whose the database is; writes nothing.
+pub(crate) fn look(tx: &mut Tx<'_>) -> Result<Table, StorageError> {
+    let found: Vec<String> = tx.query(&COLUMNS, params![], |row| row.get(0))?;
+    Ok(if found.is_empty() {
+        Table::Absent
+    } else if OUR_COLUMNS.iter().all(|ours| found.iter().any(|name| name == ours)) {
+        Table::Ours
+    } else {
+        Table::Foreign
+    })
+}
+
+/// Some table of a SQLite file.
+pub(crate) fn first_table(tx: &mut Tx<'_>) -> Result<Option<String>, StorageError> {
+    tx.query_opt(&FIRST_TABLE, params![], |row| row.get(0))
 }
 
 pub(crate) fn create(tx: &mut Tx<'_>) -> Result<(), StorageError> {

@@ -2,6 +2,7 @@
 
 mod corruption;
 mod disk_full;
+mod foreign;
 mod log_index_full;
 mod lost_commit;
 mod permissions;

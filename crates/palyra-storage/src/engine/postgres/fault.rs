@@ -13,6 +13,9 @@ use super::statements::WrongShape;
 use crate::StorageError;
 use crate::error::{Cause, describe};
 
+/// The database, where its place is not known.
+pub(super) const POSTGRES: &str = "the Postgres database";
+
 /// An error, and whether the whole unit should be run again because of it.
 pub(crate) struct Fault {
     pub(super) error: StorageError,
@@ -47,10 +50,12 @@ fn said_by_server(state: &str, cause: Cause) -> Fault {
         "0A000" | "26000" => {
             Fault { error: StorageError::internal(describe(&cause)), again: Some(Again::Reconnect) }
         }
-        "25006" => Fault::plain(StorageError::ReadOnly {
-            path: PathBuf::from("the Postgres server"),
-            cause,
-        }),
+        "25006" => Fault::plain(StorageError::ReadOnly { path: PathBuf::from(POSTGRES), cause }),
+        // Our names are made once, under a lock. Whoever made this one is another program.
+        "42P07" => {
+            let (place, why) = (POSTGRES.to_owned(), describe(&cause));
+            Fault::plain(StorageError::Foreign { place, why })
+        }
         "53100" => Fault::plain(StorageError::DiskFull(cause)),
         // Damaged data and a damaged index. Other codes of class XX are defects of a program.
         "XX001" | "XX002" => Fault::plain(StorageError::Corrupt(cause)),

@@ -7,11 +7,11 @@ use tokio::runtime::Runtime;
 use tokio_postgres::{Client, Error};
 
 use super::connect::{Dial, Link};
-use super::fault::classify;
+use super::fault::{POSTGRES, classify};
 use super::statements::PostgresStatements;
 use crate::engine::EngineKind;
 use crate::migrate::{Migration, SchemaState, failed, plan, render};
-use crate::store::schema;
+use crate::store::schema::{self, Table};
 use crate::tx::Tx;
 use crate::{StorageError, crash_point};
 
@@ -36,6 +36,10 @@ pub(crate) fn migrate(
     runtime.block_on(link.client.batch_execute(PATIENCE)).map_err(fault)?;
     runtime.block_on(lock(&link.client))?;
     let state = transaction(runtime, &mut link, None, |tx| {
+        if schema::look(tx)? == Table::Foreign {
+            let (place, why) = (POSTGRES.to_owned(), schema::FOREIGN_SHAPE.to_owned());
+            return Err(StorageError::Foreign { place, why });
+        }
         schema::create(tx)?;
         schema::read(tx)
     })?;

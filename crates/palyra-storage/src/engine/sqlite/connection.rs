@@ -3,9 +3,11 @@
 use std::path::Path;
 use std::sync::Arc;
 
+use rusqlite::config::DbConfig;
 use rusqlite::{Connection, Error, ErrorCode, OpenFlags};
 
-use super::SqliteFile;
+use super::log_size::LogSize;
+use super::{SqliteFile, owner};
 use crate::StorageError;
 
 /// Long enough for a backup tool's lock to pass, short enough to be told.
@@ -13,37 +15,63 @@ const BUSY_MILLIS: u64 = 5_000;
 /// Statements kept compiled on each connection; more than the program has.
 const CACHED_STATEMENTS: usize = 512;
 const PAGE_BYTES: u64 = 4_096;
+const SAFELY: &str = "PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL;
+    PRAGMA journal_size_limit = 67108864;";
+
+/// The first connection to a file: it makes sure that the file is ours before it changes anything.
+pub(crate) fn open_first(file: &SqliteFile) -> Result<Connection, StorageError> {
+    let fault = |error| classify(error, file.path());
+    let has_log = LogSize::of(file.path()).bytes() > 0;
+    let connection = connect(file).map_err(fault)?;
+    // The log of another program stays where it is, too.
+    let keep_log = |keep| {
+        connection.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, keep).map_err(fault)
+    };
+    keep_log(has_log)?;
+    owner::check(&connection, file.path())?;
+    keep_log(false)?;
+    prepare_to_write(&connection, file, SAFELY).map_err(fault)?;
+    Ok(connection)
+}
 
 /// The connection that writes. WAL with `synchronous=FULL`: a commit that was answered is on
 /// the disk, whatever dies.
 pub(crate) fn open_writer(file: &SqliteFile) -> Result<Connection, StorageError> {
-    let safely = "PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL;
-        PRAGMA journal_size_limit = 67108864;";
-    open_writing(file, safely)
-}
-
-fn open_writing(file: &SqliteFile, how: &str) -> Result<Connection, StorageError> {
-    let flags = OpenFlags::SQLITE_OPEN_READ_WRITE
-        | OpenFlags::SQLITE_OPEN_CREATE
-        | OpenFlags::SQLITE_OPEN_NO_MUTEX;
-    let open = || {
-        let connection = Connection::open_with_flags(file.path(), flags)?;
-        prepare(&connection)?;
-        connection.execute_batch(how)?;
-        connection.execute_batch("PRAGMA foreign_keys = ON")?;
-        if let Some(bytes) = file.max_bytes {
-            let pages = i64::try_from(bytes / PAGE_BYTES).unwrap_or(i64::MAX).max(1);
-            connection.pragma_update(None, "max_page_count", pages)?;
-        }
-        Ok(connection)
-    };
-    open().map_err(|error| classify(error, file.path()))
+    open_writing(file, SAFELY)
 }
 
 /// The connection that fills a new file. What it fails to do is thrown away as a whole, and what
 /// it did is brought to the disk by whoever gives the file its name.
 pub(crate) fn open_loader(file: &SqliteFile) -> Result<Connection, StorageError> {
     open_writing(file, "PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF")
+}
+
+fn open_writing(file: &SqliteFile, how: &str) -> Result<Connection, StorageError> {
+    let open = || {
+        let connection = connect(file)?;
+        prepare_to_write(&connection, file, how)?;
+        Ok(connection)
+    };
+    open().map_err(|error| classify(error, file.path()))
+}
+
+fn connect(file: &SqliteFile) -> rusqlite::Result<Connection> {
+    let flags = OpenFlags::SQLITE_OPEN_READ_WRITE
+        | OpenFlags::SQLITE_OPEN_CREATE
+        | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+    let connection = Connection::open_with_flags(file.path(), flags)?;
+    prepare(&connection)?;
+    Ok(connection)
+}
+
+fn prepare_to_write(connection: &Connection, file: &SqliteFile, how: &str) -> rusqlite::Result<()> {
+    connection.execute_batch(how)?;
+    connection.execute_batch("PRAGMA foreign_keys = ON")?;
+    if let Some(bytes) = file.max_bytes {
+        let pages = i64::try_from(bytes / PAGE_BYTES).unwrap_or(i64::MAX).max(1);
+        connection.pragma_update(None, "max_page_count", pages)?;
+    }
+    Ok(())
 }
 
 /// A connection that cannot write.

@@ -30,6 +30,11 @@ impl LogSize {
         Self { path: path.into(), limit, commits: 0 }
     }
 
+    /// How large the log is now.
+    pub(super) fn bytes(&self) -> u64 {
+        std::fs::metadata(&self.path).map_or(0, |log| log.len())
+    }
+
     /// To be called after each commit.
     pub(super) fn committed(&mut self, connection: &Connection) {
         self.commits += 1;
@@ -40,7 +45,7 @@ impl LogSize {
     }
 
     fn look(&self, connection: &Connection) {
-        let bytes = std::fs::metadata(&self.path).map_or(0, |log| log.len());
+        let bytes = self.bytes();
         if bytes <= self.limit {
             return;
         }

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use rusqlite::Connection;
 
 use super::connection::classify;
+use super::owner;
 use super::statements::SqliteStatements;
 use crate::engine::EngineKind;
 use crate::migrate::{Migration, SchemaState, failed, plan, render};
@@ -21,6 +22,7 @@ pub(crate) fn migrate(
     migrations: &'static [Migration],
 ) -> Result<(), StorageError> {
     let state = transaction(connection, path, |tx| {
+        owner::mark(connection, path)?;
         schema::create(tx)?;
         schema::read(tx)
     })?;
