@@ -37,6 +37,15 @@ pub enum StorageError {
     /// The file is damaged, or is no database.
     #[error("the database file is damaged or is not a database")]
     Corrupt(#[source] Cause),
+    /// The server does not accept the login, or the login may not do what is needed.
+    #[error("{place} refuses the login, or does not allow it what Palyra needs")]
+    Forbidden {
+        /// Which server.
+        place: String,
+        /// What it said.
+        #[source]
+        cause: Cause,
+    },
     /// There is a database, and it is not Palyra's. Nothing was changed.
     #[error("{place} belongs to another program: {why}")]
     Foreign {
@@ -111,6 +120,25 @@ impl StorageError {
         StorageError::Internal { what: what.into() }
     }
 
+    /// The same, naming the server that it is about. Once is enough.
+    pub(crate) fn at_server(self, name: &str) -> Self {
+        let named = |cause: Cause| if cause.is::<At>() { cause } else { at(name, cause) };
+        match self {
+            StorageError::Unavailable(cause) => StorageError::Unavailable(named(cause)),
+            StorageError::Busy(cause) => StorageError::Busy(named(cause)),
+            StorageError::DiskFull(cause) => StorageError::DiskFull(named(cause)),
+            StorageError::Corrupt(cause) => StorageError::Corrupt(named(cause)),
+            StorageError::ReadOnly { cause, .. } => {
+                StorageError::ReadOnly { path: name.into(), cause }
+            }
+            StorageError::Forbidden { cause, .. } => {
+                StorageError::Forbidden { place: name.into(), cause }
+            }
+            StorageError::Foreign { why, .. } => StorageError::Foreign { place: name.into(), why },
+            other => other,
+        }
+    }
+
     /// The stable code that a user sees.
     pub fn code(&self) -> ErrorCode {
         match self {
@@ -119,6 +147,7 @@ impl StorageError {
             StorageError::DiskFull(_) => ErrorCode::StorageDiskFull,
             StorageError::ReadOnly { .. } => ErrorCode::StorageReadOnly,
             StorageError::Corrupt(_) => ErrorCode::StorageCorrupt,
+            StorageError::Forbidden { .. } => ErrorCode::StorageForbidden,
             StorageError::Foreign { .. } => ErrorCode::StorageForeign,
             StorageError::NewerSchema { .. } => ErrorCode::StorageNewerSchema,
             StorageError::Migration { .. } => ErrorCode::StorageMigrationFailed,
@@ -148,6 +177,20 @@ impl StorageError {
 /// What the registry says of a code, as a class.
 pub(crate) fn retry_class(code: ErrorCode) -> RetryClass {
     if code.retryable() { RetryClass::TransientNetwork } else { RetryClass::Permanent }
+}
+
+/// What an error is about, before what went wrong.
+#[derive(Debug, thiserror::Error)]
+#[error("{place}")]
+struct At {
+    place: String,
+    #[source]
+    cause: Cause,
+}
+
+/// The cause, with the file or server that it is about.
+pub(crate) fn at(place: impl Into<String>, cause: Cause) -> Cause {
+    Arc::new(At { place: place.into(), cause })
 }
 
 /// The error and its chain of causes on one line.

@@ -98,7 +98,8 @@ pub(crate) fn render(migration: &Migration, engine: EngineKind) -> String {
 /// A failed step, with its number.
 pub(crate) fn failed(migration: &Migration, error: StorageError) -> StorageError {
     // What concerns the machine and not the migration keeps its own code.
-    if crate::tx::fails_everything(&error) || matches!(error, StorageError::Foreign { .. }) {
+    let refused = matches!(error, StorageError::Foreign { .. } | StorageError::Forbidden { .. });
+    if refused || crate::tx::fails_everything(&error) {
         return error;
     }
     StorageError::Migration { version: migration.version, cause: std::sync::Arc::new(error) }

@@ -240,7 +240,8 @@ pub(crate) fn fails_everything(error: &StorageError) -> bool {
         | StorageError::Corrupt(_)
         | StorageError::CommitUnknown(_)
         | StorageError::ShuttingDown => true,
-        StorageError::Foreign { .. }
+        StorageError::Forbidden { .. }
+        | StorageError::Foreign { .. }
         | StorageError::NewerSchema { .. }
         | StorageError::Migration { .. }
         | StorageError::Locked { .. }

@@ -34,6 +34,9 @@ error_codes! {
     StorageCorrupt = "storage/corrupt", Final,
         means: "the database file is damaged or is not a database",
         hint: "Stop the daemon, keep a copy of the damaged file, and put the newest good backup in its place.";
+    StorageForbidden = "storage/forbidden", Final,
+        means: "the database server does not accept the login, or does not allow it what Palyra needs",
+        hint: "Check user, password and database in `storage.url`. The user needs to create and use tables: as an administrator, run `GRANT USAGE, CREATE ON SCHEMA public TO …` in that database, or make the user its owner.";
     StorageForeign = "storage/foreign", Final,
         means: "the database belongs to another program",
         hint: "Nothing was changed. Give Palyra a data directory of its own with `--data-dir`, or on Postgres a database of its own in `storage.url`.";

@@ -63,8 +63,10 @@ fn open(options: &OpenOptions) -> Result<Database, StorageError> {
     let (closed, watcher) = watch::channel(false);
     let incarnation = crate::clock::new_id();
     let data_dir = &options.data_dir;
+    let server = options.config.url.server()?;
+    server.iter().try_for_each(Dial::check)?;
     private::make_directory(data_dir).map_err(|error| from_io(data_dir, error))?;
-    let (engine, origin, started) = match options.config.url.server()? {
+    let (engine, origin, started) = match server {
         None => {
             let lock = lock_directory(data_dir)?;
             let file = sqlite_file(options)?;

@@ -7,6 +7,7 @@ mod fault;
 pub(crate) mod load;
 mod marks;
 pub(crate) mod migrate;
+mod place;
 mod statements;
 pub(crate) mod worker;
 

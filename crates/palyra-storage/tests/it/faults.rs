@@ -8,5 +8,6 @@ mod lost_commit;
 mod permissions;
 mod postgres_away;
 mod postgres_codes;
+mod postgres_refuses;
 mod postgres_silent;
 mod s3_away;

@@ -11,6 +11,7 @@ mod backup;
 mod conformance;
 mod crash;
 mod faults;
+mod log;
 mod migrations;
 mod orderly_stop;
 mod shelf;

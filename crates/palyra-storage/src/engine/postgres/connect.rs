@@ -10,6 +10,8 @@ use tokio_postgres::{Client, Config, NoTls, Statement};
 
 use super::fault::{Fault, classify};
 use super::marks::Slot;
+use super::place::{self, Place};
+use crate::StorageError;
 
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
 /// For a whole new session, greeting included: the driver's own limit ends at the connection.
@@ -30,9 +32,15 @@ const SESSION: &str = "SET statement_timeout = '20s'; SET lock_timeout = '5s';
 #[derive(Clone)]
 pub(crate) struct Dial {
     config: Config,
+    place: Place,
 }
 
 impl Dial {
+    /// Refuses an address that can never work.
+    pub(crate) fn check(config: &Config) -> Result<(), StorageError> {
+        place::check(config)
+    }
+
     pub(crate) fn new(mut config: Config) -> Self {
         config.connect_timeout(CONNECT_TIMEOUT);
         config.keepalives_idle(SESSION_TIMEOUT);
@@ -40,30 +48,49 @@ impl Dial {
         if config.get_application_name().is_none() {
             config.application_name("palyrad");
         }
-        Self { config }
+        let place = Place::of(&config);
+        Self { config, place }
     }
 
     /// A session without a slot for commit marks: for reading, and for migrations, which make the
     /// table of marks.
     pub(crate) async fn bare_link(&self) -> Result<Link, Fault> {
+        let linked = self.connect().await;
+        match &linked {
+            Ok(_) => self.place.found(),
+            Err(fault) if fault.again.is_some() => self.place.lost(&fault.error),
+            Err(_) => {}
+        }
+        linked
+    }
+
+    async fn connect(&self) -> Result<Link, Fault> {
         answer(SESSION_TIMEOUT, async {
             let (client, connection) = self.config.connect(NoTls).await?;
             let driver = tokio::spawn(async move {
                 // Its end is seen by every statement as a closed connection.
                 let _ = connection.await;
             });
-            let link = Link { client, driver, statements: HashMap::new(), slot: None };
+            let (statements, place) = (HashMap::new(), self.place.clone());
+            let link = Link { client, driver, statements, slot: None, place };
             link.client.batch_execute(SESSION).await?;
             Ok(link)
         })
         .await
+        .map_err(|fault| fault.at(&self.place))
     }
 
     /// A session that writes.
     pub(crate) async fn marking_link(&self, node: IncarnationId) -> Result<Link, Fault> {
         let mut link = self.bare_link().await?;
-        link.slot = Some(answer(SESSION_TIMEOUT, Slot::open(&link.client, node)).await?);
+        let opened = answer(SESSION_TIMEOUT, Slot::open(&link.client, node)).await;
+        link.slot = Some(opened.map_err(|fault| fault.at(&self.place))?);
         Ok(link)
+    }
+
+    /// Where the server is.
+    pub(super) fn place(&self) -> &Place {
+        &self.place
     }
 
     /// The configuration, for the listening connection, which drives itself.
@@ -90,6 +117,7 @@ pub(crate) struct Link {
     pub(crate) statements: HashMap<&'static str, Statement>,
     /// The row in which this connection marks what it commits.
     pub(crate) slot: Option<Slot>,
+    pub(super) place: Place,
 }
 
 impl Drop for Link {

@@ -75,7 +75,15 @@ impl Doorbell {
 
     async fn session(&mut self) -> Result<(), Fault> {
         let connecting = self.dial.config().connect(NoTls);
-        let (client, mut connection) = answer(PATIENCE, connecting).await?;
+        let place = self.dial.place();
+        let (client, mut connection) = match answer(PATIENCE, connecting).await {
+            Ok(connected) => connected,
+            Err(fault) => {
+                place.lost(&fault.at(place).error);
+                return Ok(());
+            }
+        };
+        place.found();
         let (bell, own) = (self.bell.clone(), self.node.to_string());
         // Notices ring where they are read: whatever this node is telling at that moment, the
         // connection is always read on.

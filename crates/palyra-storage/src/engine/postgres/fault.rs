@@ -9,6 +9,7 @@ use std::time::Duration;
 use tokio_postgres::Error;
 use tokio_postgres::error::DbError;
 
+use super::place::Place;
 use super::statements::WrongShape;
 use crate::StorageError;
 use crate::error::{Cause, describe};
@@ -38,7 +39,16 @@ pub(super) fn classify(error: Error) -> Fault {
     if error.source().is_some_and(|source| source.is::<WrongShape>()) {
         return Fault::plain(StorageError::internal(describe(&error)));
     }
+    if refused_here(&error) {
+        return Fault::forbidden(Arc::new(error));
+    }
     Fault::lost(Arc::new(error))
+}
+
+/// The driver itself has found that it cannot log in: no password where one is asked for, or a
+/// way to log in that it does not know. It does not say so but in words.
+fn refused_here(error: &Error) -> bool {
+    matches!(error.to_string().as_str(), "invalid configuration" | "authentication error")
 }
 
 fn said_by_server(state: &str, cause: Cause) -> Fault {
@@ -56,6 +66,7 @@ fn said_by_server(state: &str, cause: Cause) -> Fault {
             let (place, why) = (POSTGRES.to_owned(), describe(&cause));
             Fault::plain(StorageError::Foreign { place, why })
         }
+        "42501" => Fault::forbidden(cause),
         "53100" => Fault::plain(StorageError::DiskFull(cause)),
         // Damaged data and a damaged index. Other codes of class XX are defects of a program.
         "XX001" | "XX002" => Fault::plain(StorageError::Corrupt(cause)),
@@ -64,7 +75,8 @@ fn said_by_server(state: &str, cause: Cause) -> Fault {
             "23" => Fault::plain(StorageError::Constraint(cause)),
             "22" => Fault::plain(StorageError::InvalidValue { what: describe(&cause) }),
             "55" => Fault::conflict(cause),
-            "28" | "3D" | "58" => Fault::plain(StorageError::Unavailable(cause)),
+            "28" | "3D" | "3F" => Fault::forbidden(cause),
+            "58" => Fault::plain(StorageError::Unavailable(cause)),
             _ => Fault::plain(StorageError::internal(describe(&cause))),
         },
     }
@@ -73,6 +85,15 @@ fn said_by_server(state: &str, cause: Cause) -> Fault {
 impl Fault {
     fn plain(error: StorageError) -> Self {
         Self { error, again: None }
+    }
+
+    fn forbidden(cause: Cause) -> Self {
+        Self::plain(StorageError::Forbidden { place: POSTGRES.to_owned(), cause })
+    }
+
+    /// Says which server it was.
+    pub(super) fn at(self, place: &Place) -> Self {
+        Self { error: self.error.at_server(place.name()), ..self }
     }
 
     /// The server has not answered in time. What it will do with what it was sent is not known.

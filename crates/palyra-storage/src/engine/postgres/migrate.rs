@@ -32,6 +32,16 @@ pub(crate) fn migrate(
     migrations: &'static [Migration],
     patience: Duration,
 ) -> Result<(), StorageError> {
+    let outcome = migrate_as_one(runtime, dial, migrations, patience);
+    outcome.map_err(|error| error.at_server(dial.place().name()))
+}
+
+fn migrate_as_one(
+    runtime: &Runtime,
+    dial: &Dial,
+    migrations: &'static [Migration],
+    patience: Duration,
+) -> Result<(), StorageError> {
     let mut link = first_link(runtime, dial, patience)?;
     runtime.block_on(link.client.batch_execute(PATIENCE)).map_err(fault)?;
     runtime.block_on(lock(&link.client))?;

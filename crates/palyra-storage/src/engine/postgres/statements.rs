@@ -31,7 +31,7 @@ pub(super) struct PostgresStatements<'a> {
 impl PostgresStatements<'_> {
     fn fault(&mut self, fault: Fault) -> StorageError {
         self.again = self.again.or(fault.again);
-        fault.error
+        fault.at(&self.link.place).error
     }
 
     /// Opens the transaction if it is not open yet, and runs `work` behind it in the same trip.

@@ -76,7 +76,8 @@ impl Worker {
             // a long line would take its length times the patience of one.
             if self.away && Instant::now() >= deadline {
                 let waited = std::io::Error::from(std::io::ErrorKind::TimedOut);
-                break Some(StorageError::Unavailable(Arc::new(waited)));
+                let error = StorageError::Unavailable(Arc::new(waited));
+                break Some(error.at_server(self.dial.place().name()));
             }
             let Fault { error, again } = match self.attempt(unit.as_mut(), deadline) {
                 Ok(Ended::Kept(after)) => {
@@ -84,7 +85,7 @@ impl Worker {
                     break None;
                 }
                 Ok(Ended::Undone) => break None,
-                Err(fault) => fault,
+                Err(fault) => fault.at(self.dial.place()),
             };
             runs += 1;
             self.away = again == Some(Again::Reconnect);

@@ -9,7 +9,8 @@ use palyra_storage::{Database, OpenOptions, params};
 use palyra_testkit::postgres::{DatabaseLocale, PostgresServer, StopMode, TestDatabase};
 use tokio::task::JoinSet;
 
-use crate::world::{ADD, create_notes, insert, value};
+use crate::log;
+use crate::world::{ADD, World, count, create_notes, insert, value};
 
 struct Shared {
     server: PostgresServer,
@@ -112,4 +113,30 @@ async fn an_absent_postgres_is_told_and_its_return_is_enough() {
     // Whoever waits looks again as soon as notices can be heard again.
     let limit = std::time::Duration::from_secs(20);
     tokio::time::timeout(limit, news.changed()).await.expect("woken after the reconnect");
+}
+
+/// One line when it goes, one when it is back, however many connections there are.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_postgres_that_goes_and_returns_is_logged_once_each() {
+    log::keep();
+    let mut server = PostgresServer::start().unwrap();
+    let world = World::on(server.create_database(DatabaseLocale::C).unwrap()).await;
+    let place = server.socket_dir().display().to_string();
+    insert(&world.db, "a", 1).await.unwrap();
+    assert_eq!(log::about(&place), [""; 0]);
+    server.stop(StopMode::Fast).unwrap();
+    let (db, reader) = (world.db.clone(), world.db.clone());
+    let waiting = tokio::spawn(async move { insert(&db, "b", 1).await });
+    let reading = tokio::spawn(async move { count(&reader).await });
+    let deadline = std::time::Instant::now() + std::time::Duration::from_secs(60);
+    while log::about(&place).is_empty() {
+        assert!(std::time::Instant::now() < deadline, "nothing is logged");
+        tokio::time::sleep(std::time::Duration::from_millis(5)).await;
+    }
+    server.start_again().unwrap();
+    waiting.await.unwrap().unwrap();
+    reading.await.unwrap();
+    let lines = log::about(&place);
+    let levels: Vec<_> = lines.iter().filter_map(|line| line.split(' ').next()).collect();
+    assert_eq!(levels, ["WARN", "INFO"], "{lines:?}");
 }
