@@ -21,13 +21,13 @@ error_codes! {
 
     StorageUnavailable = "storage/unavailable", Retryable,
         means: "the database cannot be reached",
-        hint: "With Postgres, check that the server runs and that `storage.url` points to it. With SQLite, check the disk and that the data directory is a folder that can be made and opened. Work goes on by itself once the cause is gone.";
+        hint: "With Postgres, check that the server runs and that `storage.url` points to it. With SQLite, check the disk and that the data directory is a folder that can be made and opened. A daemon that runs goes on by itself once the cause is gone; one that could not start has ended, so start it again.";
     StorageBusy = "storage/busy", Retryable,
         means: "others were using the database for longer than the request was tried",
         hint: "Try again in a moment. If it lasts, look for another program that holds the database or its rows, such as a backup, and for a slow disk.";
     StorageDiskFull = "storage/disk_full", Retryable,
         means: "the disk that holds the data directory is full",
-        hint: "Free space on that disk or move the data directory to a larger one. Work goes on by itself once there is space.";
+        hint: "Free space on that disk or move the data directory to a larger one. A daemon that runs goes on by itself once there is space; one that could not start has ended, so start it again.";
     StorageReadOnly = "storage/read_only", Final,
         means: "the data directory or database does not allow writing",
         hint: "Give the user that runs the daemon write permission on the data directory, or remount its file system writable; on Postgres, point `storage.url` to the primary.";
@@ -195,7 +195,7 @@ error_codes! {
         hint: "Check the disk or bucket for damage and restore the content from a backup.";
     BlobUnavailable = "blob/unavailable", Retryable,
         means: "the blob store cannot be reached",
-        hint: "Check the folder or the S3 endpoint, its credentials and the network. Work goes on by itself once it answers.";
+        hint: "Check the folder or the S3 endpoint, its credentials and the network. A daemon that runs goes on by itself once it answers; one that could not start has ended, so start it again.";
 }
 
 impl fmt::Display for ErrorCode {

@@ -58,6 +58,17 @@ fn what_passes_by_itself_is_retryable() {
     assert_eq!(retryable, expected);
 }
 
+/// A daemon that met it at its start has ended; one that met it at work has not.
+#[test]
+fn what_passes_by_itself_is_not_promised_to_a_daemon_that_has_ended() {
+    for code in
+        [ErrorCode::StorageUnavailable, ErrorCode::StorageDiskFull, ErrorCode::BlobUnavailable]
+    {
+        let hint = code.hint();
+        assert!(hint.contains("goes on by itself") && hint.contains("start it again"), "{hint}");
+    }
+}
+
 #[test]
 fn the_envelope_has_the_agreed_shape() {
     let envelope = StableErrorEnvelope::new(ErrorCode::CommonConflict, "run 01 is finished");
