@@ -22,9 +22,20 @@ pub enum StorageError {
     /// the file, transactions that locked the same rows, a node that migrates.
     #[error("the database is busy")]
     Busy(#[source] Cause),
-    /// No space left, or the configured size limit is reached.
+    /// No space left.
     #[error("the disk that holds the database is full")]
     DiskFull(#[source] Cause),
+    /// The file is as large as it may become.
+    #[error("{} has reached storage.max_bytes, which is {max_bytes}", path.display())]
+    SizeLimit {
+        /// The file.
+        path: PathBuf,
+        /// The option.
+        max_bytes: u64,
+        /// What SQLite said.
+        #[source]
+        cause: Cause,
+    },
     /// The file or its directory cannot be written.
     #[error("the database at {} cannot be written", path.display())]
     ReadOnly {
@@ -145,6 +156,7 @@ impl StorageError {
             StorageError::Unavailable(_) => ErrorCode::StorageUnavailable,
             StorageError::Busy(_) => ErrorCode::StorageBusy,
             StorageError::DiskFull(_) => ErrorCode::StorageDiskFull,
+            StorageError::SizeLimit { .. } => ErrorCode::StorageSizeLimit,
             StorageError::ReadOnly { .. } => ErrorCode::StorageReadOnly,
             StorageError::Corrupt(_) => ErrorCode::StorageCorrupt,
             StorageError::Forbidden { .. } => ErrorCode::StorageForbidden,

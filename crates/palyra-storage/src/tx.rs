@@ -236,6 +236,7 @@ pub(crate) fn fails_everything(error: &StorageError) -> bool {
         StorageError::Unavailable(_)
         | StorageError::Busy(_)
         | StorageError::DiskFull(_)
+        | StorageError::SizeLimit { .. }
         | StorageError::ReadOnly { .. }
         | StorageError::Corrupt(_)
         | StorageError::CommitUnknown(_)

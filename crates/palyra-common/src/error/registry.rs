@@ -28,6 +28,9 @@ error_codes! {
     StorageDiskFull = "storage/disk_full", Retryable,
         means: "the disk that holds the data directory is full",
         hint: "Free space on that disk or move the data directory to a larger one. A daemon that runs goes on by itself once there is space; one that could not start has ended, so start it again.";
+    StorageSizeLimit = "storage/size_limit", Retryable,
+        means: "the database has reached the size that `storage.max_bytes` allows",
+        hint: "Raise `storage.max_bytes` or set it to 0, and start the daemon again; or have rows removed by shorter retention, whose room is used again.";
     StorageReadOnly = "storage/read_only", Final,
         means: "the data directory or database does not allow writing",
         hint: "Give the user that runs the daemon write permission on the data directory, or remount its file system writable; on Postgres, point `storage.url` to the primary.";

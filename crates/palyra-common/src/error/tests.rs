@@ -49,6 +49,7 @@ fn what_passes_by_itself_is_retryable() {
         &ErrorCode::StorageUnavailable,
         &ErrorCode::StorageBusy,
         &ErrorCode::StorageDiskFull,
+        &ErrorCode::StorageSizeLimit,
         &ErrorCode::StorageShuttingDown,
         &ErrorCode::HttpSlow,
         &ErrorCode::HttpBusy,

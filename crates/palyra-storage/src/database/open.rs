@@ -70,8 +70,9 @@ fn open(options: &OpenOptions) -> Result<Database, StorageError> {
         None => {
             let lock = lock_directory(data_dir)?;
             let file = sqlite_file(options)?;
-            let origin = Origin::Sqlite(file.clone());
-            (EngineKind::Sqlite, origin, threads::sqlite(options, file, lock, &bell)?)
+            let started = threads::sqlite(options, file.clone(), lock, &bell);
+            let started = started.map_err(|error| file.name_limit(error))?;
+            (EngineKind::Sqlite, Origin::Sqlite(file), started)
         }
         Some(server) => {
             let dial = Dial::new(server);

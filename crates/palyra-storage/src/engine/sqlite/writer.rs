@@ -122,6 +122,7 @@ impl Writer {
     /// connection is trusted again; closing it undoes the transaction.
     fn give_up(&mut self, broken: Broken) {
         let Broken { error, ran, stage } = broken;
+        let error = self.file.name_limit(error);
         tracing::warn!(error = %crate::error::describe(&error), callers = ran.len(),
             "a group of writes failed");
         self.connection = None;

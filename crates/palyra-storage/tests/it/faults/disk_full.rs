@@ -10,6 +10,8 @@ use crate::world::{count, create_notes};
 
 const PUT: Sql = sql!("INSERT INTO notes (id, n, bytes) VALUES ($1, $2, $3)");
 
+const LIMIT_REACHED: &str = "storage/size_limit";
+
 async fn put(db: &Database, n: i64) -> Result<(), StorageError> {
     db.write(move |tx| {
         let bytes = [7u8; 10_000];
@@ -50,7 +52,7 @@ async fn writing_goes_on_when_space_is_free_again() {
     let data = disk.path().join("data");
     let db = Database::open(OpenOptions::in_directory(&data)).await.unwrap();
     create_notes(&db).await.unwrap();
-    let kept = fill_up(&db).await;
+    let kept = fill_up(&db, "storage/disk_full", "full").await;
 
     std::fs::remove_file(ballast).unwrap();
     put(&db, kept).await.unwrap();
@@ -60,14 +62,16 @@ async fn writing_goes_on_when_space_is_free_again() {
     assert_eq!(count(&db).await, kept + 1);
 }
 
-/// Writes until nothing more goes in; returns how many were kept.
-async fn fill_up(db: &Database) -> i64 {
+/// Writes until nothing more goes in, which is told with `code` and `about`; returns how many
+/// were kept.
+async fn fill_up(db: &Database, code: &str, about: &str) -> i64 {
     let (kept, error) = fill(db, 0).await;
-    assert_eq!(error.code(), ErrorCode::StorageDiskFull, "{error:?}");
+    assert_eq!(error.code().as_str(), code, "{error:?}");
+    assert!(error.envelope().message().contains(about), "{}", error.envelope());
     assert!(error.code().retryable() && !error.envelope().recovery_hint().is_empty());
     assert_eq!(count(db).await, kept, "what was answered is there, and nothing else");
     let again = put(db, kept).await.unwrap_err();
-    assert_eq!(again.code(), ErrorCode::StorageDiskFull);
+    assert_eq!(again.code().as_str(), code);
     kept
 }
 
@@ -89,7 +93,7 @@ async fn writing_goes_on_when_rows_are_gone() {
     let options = limited(&folder, 2 << 20);
     let db = Database::open(options.clone()).await.unwrap();
     create_notes(&db).await.unwrap();
-    let kept = fill_up(&db).await;
+    let kept = fill_up(&db, LIMIT_REACHED, "storage.max_bytes").await;
     db.write(|tx| tx.execute(&REMOVE, params![GONE])).await.unwrap();
     put(&db, kept).await.unwrap();
     assert_eq!(count(&db).await, kept + 1 - GONE);
@@ -115,7 +119,7 @@ async fn a_configured_size_without_room_for_a_database_says_so() {
 async fn a_size_too_small_is_told() {
     let folder = tempfile::tempdir().unwrap();
     let refused = Database::open(limited(&folder, 16 << 10)).await.unwrap_err();
-    assert_eq!(refused.code(), ErrorCode::StorageDiskFull, "{refused:?}");
+    assert_eq!(refused.code().as_str(), LIMIT_REACHED, "{refused:?}");
     // With more room the same directory serves.
     let db = Database::open(limited(&folder, 2 << 20)).await.unwrap();
     create_notes(&db).await.unwrap();
@@ -127,7 +131,7 @@ async fn the_configured_size_is_a_limit() {
     let folder = tempfile::tempdir().unwrap();
     let db = Database::open(limited(&folder, 2 << 20)).await.unwrap();
     create_notes(&db).await.unwrap();
-    let kept = fill_up(&db).await;
+    let kept = fill_up(&db, LIMIT_REACHED, "storage.max_bytes").await;
     db.close().await;
 
     let db = Database::open(limited(&folder, 0)).await.unwrap();
