@@ -37,7 +37,7 @@ pub enum StorageError {
         cause: Cause,
     },
     /// The file or its directory cannot be written.
-    #[error("the database at {} cannot be written", path.display())]
+    #[error("{} cannot be written", path.display())]
     ReadOnly {
         /// Which file or directory.
         path: PathBuf,
@@ -85,7 +85,7 @@ pub enum StorageError {
     /// Another process works on this data directory.
     #[error("another process is using the data directory {}", path.display())]
     Locked {
-        /// The lock file.
+        /// The data directory.
         path: PathBuf,
     },
     /// A restore into this data directory was begun and not finished.

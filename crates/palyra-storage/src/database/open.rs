@@ -99,7 +99,7 @@ pub(crate) fn lock_directory(folder: &Path) -> Result<File, StorageError> {
     let file = private::open_file(&path).map_err(|error| from_io(&path, error))?;
     match file.try_lock() {
         Ok(()) => Ok(file),
-        Err(TryLockError::WouldBlock) => Err(StorageError::Locked { path }),
+        Err(TryLockError::WouldBlock) => Err(StorageError::Locked { path: folder.to_owned() }),
         Err(TryLockError::Error(error)) => Err(from_io(&path, error)),
     }
 }

@@ -11,3 +11,4 @@ mod postgres_codes;
 mod postgres_refuses;
 mod postgres_silent;
 mod s3_away;
+mod told;

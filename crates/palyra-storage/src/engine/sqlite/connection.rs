@@ -9,6 +9,7 @@ use rusqlite::{Connection, Error, ErrorCode, OpenFlags};
 use super::log_size::LogSize;
 use super::{SqliteFile, owner};
 use crate::StorageError;
+use crate::error::{Cause, at};
 
 /// Long enough for a backup tool's lock to pass, short enough to be told.
 const BUSY_MILLIS: u64 = 5_000;
@@ -17,6 +18,8 @@ const CACHED_STATEMENTS: usize = 512;
 const PAGE_BYTES: u64 = 4_096;
 const SAFELY: &str = "PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL;
     PRAGMA journal_size_limit = 67108864;";
+/// SQLite takes paths of up to 512 bytes, and adds endings of its own.
+const LONGEST_PATH: usize = 500;
 
 /// The first connection to a file: it makes sure that the file is ours before it changes anything.
 pub(crate) fn open_first(file: &SqliteFile) -> Result<Connection, StorageError> {
@@ -97,20 +100,22 @@ fn prepare(connection: &Connection) -> rusqlite::Result<()> {
 pub(crate) fn classify(error: Error, path: &Path) -> StorageError {
     let code = error.sqlite_error_code();
     let extended = error.sqlite_error().map(|error| error.extended_code);
-    let cause = Arc::new(error);
+    let plain: Cause = Arc::new(error);
+    let cause = at(path.display().to_string(), plain.clone());
     match code {
         // The index of the log could not be made larger: what a full disk does to it.
         Some(_) if extended == Some(rusqlite::ffi::SQLITE_IOERR_SHMSIZE) => {
             StorageError::DiskFull(cause)
         }
-        Some(ErrorCode::ConstraintViolation) => StorageError::Constraint(cause),
+        Some(ErrorCode::ConstraintViolation) => StorageError::Constraint(plain),
         Some(ErrorCode::DiskFull) => StorageError::DiskFull(cause),
         Some(ErrorCode::DatabaseCorrupt | ErrorCode::NotADatabase) => StorageError::Corrupt(cause),
         Some(ErrorCode::ReadOnly | ErrorCode::PermissionDenied) => {
-            StorageError::ReadOnly { path: path.to_owned(), cause }
+            StorageError::ReadOnly { path: path.to_owned(), cause: plain }
         }
+        Some(ErrorCode::CannotOpen) if path.as_os_str().len() > LONGEST_PATH => too_long(path),
         Some(ErrorCode::CannotOpen) if !is_writable(path) => {
-            StorageError::ReadOnly { path: path.to_owned(), cause }
+            StorageError::ReadOnly { path: path.to_owned(), cause: plain }
         }
         Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked) => StorageError::Busy(cause),
         Some(
@@ -122,8 +127,12 @@ pub(crate) fn classify(error: Error, path: &Path) -> StorageError {
             | ErrorCode::OperationAborted
             | ErrorCode::NoLargeFileSupport,
         ) => StorageError::Unavailable(cause),
-        Some(_) | None => StorageError::internal(crate::error::describe(&cause)),
+        Some(_) | None => StorageError::internal(crate::error::describe(&plain)),
     }
+}
+
+pub(crate) fn too_long(path: &Path) -> StorageError {
+    StorageError::InvalidValue { what: format!("the path {} is too long", path.display()) }
 }
 
 /// Whether this process may write to the folder of `path`, by the system's own judgement.

@@ -5,10 +5,11 @@ use std::sync::Arc;
 
 use rusqlite::Connection;
 
-use super::connection::classify;
+use super::connection::{classify, too_long};
 use super::owner;
 use super::statements::SqliteStatements;
 use crate::engine::EngineKind;
+use crate::error::{Cause, at};
 use crate::migrate::{Migration, SchemaState, failed, plan, render};
 use crate::store::schema;
 use crate::tx::Tx;
@@ -105,11 +106,13 @@ fn keep_copy(connection: &Connection, path: &Path, version: i64) -> Result<(), S
 pub(crate) fn from_io(path: &Path, error: std::io::Error) -> StorageError {
     use std::io::ErrorKind;
     let kind = error.kind();
-    let cause = Arc::new(error);
+    let plain: Cause = Arc::new(error);
+    let cause = at(path.display().to_string(), plain.clone());
     match kind {
         ErrorKind::PermissionDenied | ErrorKind::ReadOnlyFilesystem => {
-            StorageError::ReadOnly { path: path.to_owned(), cause }
+            StorageError::ReadOnly { path: path.to_owned(), cause: plain }
         }
+        ErrorKind::InvalidFilename => too_long(path),
         ErrorKind::StorageFull | ErrorKind::QuotaExceeded => StorageError::DiskFull(cause),
         _ => StorageError::Unavailable(cause),
     }

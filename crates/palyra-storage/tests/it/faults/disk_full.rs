@@ -52,7 +52,7 @@ async fn writing_goes_on_when_space_is_free_again() {
     let data = disk.path().join("data");
     let db = Database::open(OpenOptions::in_directory(&data)).await.unwrap();
     create_notes(&db).await.unwrap();
-    let kept = fill_up(&db, "storage/disk_full", "full").await;
+    let kept = fill_up(&db, "storage/disk_full", data.to_str().unwrap()).await;
 
     std::fs::remove_file(ballast).unwrap();
     put(&db, kept).await.unwrap();
