@@ -3,8 +3,11 @@
 #[cfg(test)]
 mod tests;
 
+use std::sync::Arc;
+
 use crate::StorageError;
 use crate::engine::EngineKind;
+use crate::error::Cause;
 pub use crate::store::schema::SchemaState;
 
 /// One step of the schema.
@@ -102,5 +105,10 @@ pub(crate) fn failed(migration: &Migration, error: StorageError) -> StorageError
     if refused || crate::tx::fails_everything(&error) {
         return error;
     }
-    StorageError::Migration { version: migration.version, cause: std::sync::Arc::new(error) }
+    let cause: Cause = match error {
+        // What a statement of the migration met is no defect of the storage layer.
+        StorageError::Internal { what } => Arc::new(std::io::Error::other(what)),
+        error => Arc::new(error),
+    };
+    StorageError::Migration { version: migration.version, cause }
 }

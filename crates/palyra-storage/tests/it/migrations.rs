@@ -58,7 +58,7 @@ async fn a_schema_of_a_newer_program_is_refused(world: World) {
 async fn a_migration_that_fails_leaves_the_old_schema(world: World) {
     static BROKEN: LazyLock<Vec<Migration>> = LazyLock::new(|| {
         let mut steps = NEXT.clone();
-        let text = "CREATE TABLE half (a {int}); INSERT INTO nowhere VALUES (1);";
+        let text = "CREATE TABLE half (a {int}); INSERT nowhere VALUS (1);\nSELECT 1;";
         steps.push(Migration {
             version: SCHEMA_VERSION + 2,
             name: "broken",
@@ -72,6 +72,9 @@ async fn a_migration_that_fails_leaves_the_old_schema(world: World) {
     for _ in 0..2 {
         let failed = Database::open(options.clone()).await.unwrap_err();
         assert_eq!(failed.code(), ErrorCode::StorageMigrationFailed, "{failed:?}");
+        let told = failed.envelope().message().to_owned();
+        assert!(told.contains("nowhere") && !told.contains("CREATE"), "{told}");
+        assert!(!told.contains('\n') && !told.contains("internal"), "{told}");
     }
     let good = OpenOptions { migrations: &NEXT, ..world.options.clone() };
     let db = Database::open(good).await.unwrap();

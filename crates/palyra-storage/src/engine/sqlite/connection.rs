@@ -100,7 +100,11 @@ fn prepare(connection: &Connection) -> rusqlite::Result<()> {
 pub(crate) fn classify(error: Error, path: &Path) -> StorageError {
     let code = error.sqlite_error_code();
     let extended = error.sqlite_error().map(|error| error.extended_code);
-    let plain: Cause = Arc::new(error);
+    let plain: Cause = match error {
+        // It repeats the whole script, of which it could not read the rest.
+        Error::SqlInputError { msg, .. } => Arc::new(std::io::Error::other(msg)),
+        error => Arc::new(error),
+    };
     let cause = at(path.display().to_string(), plain.clone());
     match code {
         // The index of the log could not be made larger: what a full disk does to it.
