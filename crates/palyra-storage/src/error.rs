@@ -73,6 +73,19 @@ pub enum StorageError {
         /// Newest version that this program knows.
         known: i64,
     },
+    /// The same of a SQLite file of which a copy was kept before it was migrated.
+    #[error(
+        "the database has schema {found}, this program knows schemas up to {known}; a copy from \
+         before is kept at {}", copy.display()
+    )]
+    NewerSchemaThanCopy {
+        /// Version found in the database.
+        found: i64,
+        /// Newest version that this program knows.
+        known: i64,
+        /// The copy, which this program can use.
+        copy: PathBuf,
+    },
     /// A migration could not be carried out. The database is as before it.
     #[error("the migration to schema {version} failed")]
     Migration {
@@ -161,7 +174,9 @@ impl StorageError {
             StorageError::Corrupt(_) => ErrorCode::StorageCorrupt,
             StorageError::Forbidden { .. } => ErrorCode::StorageForbidden,
             StorageError::Foreign { .. } => ErrorCode::StorageForeign,
-            StorageError::NewerSchema { .. } => ErrorCode::StorageNewerSchema,
+            StorageError::NewerSchema { .. } | StorageError::NewerSchemaThanCopy { .. } => {
+                ErrorCode::StorageNewerSchema
+            }
             StorageError::Migration { .. } => ErrorCode::StorageMigrationFailed,
             StorageError::Locked { .. } => ErrorCode::StorageLocked,
             StorageError::UnfinishedRestore { .. } => ErrorCode::StorageUnfinishedRestore,

@@ -244,6 +244,7 @@ pub(crate) fn fails_everything(error: &StorageError) -> bool {
         StorageError::Forbidden { .. }
         | StorageError::Foreign { .. }
         | StorageError::NewerSchema { .. }
+        | StorageError::NewerSchemaThanCopy { .. }
         | StorageError::Migration { .. }
         | StorageError::Locked { .. }
         | StorageError::UnfinishedRestore { .. }

@@ -45,7 +45,7 @@ error_codes! {
         hint: "Nothing was changed. Give Palyra a data directory of its own with `--data-dir`, or on Postgres a database of its own in `storage.url`.";
     StorageNewerSchema = "storage/newer_schema", Final,
         means: "the database was written by a newer version of Palyra",
-        hint: "Start the newer version, or restore the copy that was kept beside the database before it was migrated.";
+        hint: "Start the newer version, or restore a state from before it migrated the database: the copy that the message names, or a backup of your own.";
     StorageMigrationFailed = "storage/migration_failed", Final,
         means: "bringing the database up to this version failed",
         hint: "The database is as it was before the step that failed. Fix the cause that the message names and start again, or go on with the previous version.";

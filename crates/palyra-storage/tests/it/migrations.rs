@@ -52,7 +52,9 @@ async fn a_schema_of_a_newer_program_is_refused(world: World) {
     world.db.close().await;
     let refused = Database::open(world.options.clone()).await.unwrap_err();
     assert_eq!(refused.code(), ErrorCode::StorageNewerSchema);
-    assert!(refused.to_string().contains("99"), "{refused}");
+    let told = refused.envelope();
+    assert!(told.message().contains("99"), "{told}");
+    assert!(!told.recovery_hint().contains("beside"), "{}", told.recovery_hint());
 }
 
 async fn a_migration_that_fails_leaves_the_old_schema(world: World) {
@@ -97,9 +99,12 @@ async fn a_migration_keeps_what_was_there(world: World) {
         // The next schema allows programs that know only this one.
         fixtures::check(&again.unwrap()).await;
     } else {
-        assert_eq!(again.unwrap_err().code(), ErrorCode::StorageNewerSchema);
-        // The copy that was kept is the old database, whole.
+        let refused = again.unwrap_err();
+        assert_eq!(refused.code(), ErrorCode::StorageNewerSchema);
+        // The copy that was kept is the old database, whole, and the message says where it is.
         let copy = world.folder.path().join(format!("palyra.db.schema-{SCHEMA_VERSION}.copy"));
+        let told = refused.envelope();
+        assert!(told.message().contains(copy.to_str().unwrap()), "{told}");
         let older = tempfile::tempdir().unwrap();
         std::fs::rename(copy, older.path().join("palyra.db")).unwrap();
         let db = Database::open(OpenOptions::in_directory(older.path())).await.unwrap();

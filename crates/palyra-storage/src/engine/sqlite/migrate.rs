@@ -27,7 +27,8 @@ pub(crate) fn migrate(
         schema::create(tx)?;
         schema::read(tx)
     })?;
-    let missing = plan(EngineKind::Sqlite, state, migrations)?;
+    let planned = plan(EngineKind::Sqlite, state, migrations);
+    let missing = planned.map_err(|error| name_copy(error, path))?;
     if missing.is_empty() {
         return Ok(());
     }
@@ -77,6 +78,18 @@ pub(crate) fn copy_path(path: &Path, version: i64) -> PathBuf {
     let mut name = path.as_os_str().to_owned();
     name.push(format!(".schema-{version}.copy"));
     PathBuf::from(name)
+}
+
+/// Says where the newest copy is that this program can use, if there is one.
+fn name_copy(error: StorageError, path: &Path) -> StorageError {
+    let StorageError::NewerSchema { found, known } = error else {
+        return error;
+    };
+    let mut copies = (1..=known).rev().map(|version| copy_path(path, version));
+    match copies.find(|copy| copy.exists()) {
+        Some(copy) => StorageError::NewerSchemaThanCopy { found, known, copy },
+        None => error,
+    }
 }
 
 /// Writes the copy under another name first: a copy that bears its name is whole.
