@@ -8,6 +8,7 @@ mod collect;
 mod error;
 mod open;
 pub(crate) mod place;
+mod probe;
 mod s3;
 mod stream;
 
@@ -77,12 +78,16 @@ pub struct BlobStore {
     db: Database,
     clock: Arc<dyn Clock>,
     objects: Arc<dyn ObjectStore>,
+    /// Where they are, for people.
+    place: Arc<str>,
+    watch: Option<Arc<probe::Watch>>,
 }
 
 impl BlobStore {
     /// Blobs in any object store.
     pub fn new(db: Database, clock: Arc<dyn Clock>, objects: Arc<dyn ObjectStore>) -> Self {
-        Self { db, clock, objects }
+        let place = objects.to_string().into();
+        Self { db, clock, objects, place, watch: None }
     }
 
     /// Stores `content`, once however often it is put. It stays for a day; what is to stay longer

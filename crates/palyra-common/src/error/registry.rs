@@ -32,8 +32,8 @@ error_codes! {
         means: "the database has reached the size that `storage.max_bytes` allows",
         hint: "Raise `storage.max_bytes` or set it to 0, and start the daemon again; or have rows removed by shorter retention, whose room is used again.";
     StorageReadOnly = "storage/read_only", Final,
-        means: "the data directory or database does not allow writing",
-        hint: "Give the user that runs the daemon write permission on the data directory, or remount its file system writable; on Postgres, point `storage.url` to the primary.";
+        means: "the data directory, the folder of blobs or the database does not allow writing",
+        hint: "Give the user that runs the daemon write permission on what the message names, or remount its file system writable; on Postgres, point `storage.url` to the primary.";
     StorageCorrupt = "storage/corrupt", Final,
         means: "the database file is damaged or is not a database",
         hint: "Stop the daemon, keep a copy of the damaged file, and put the newest good backup in its place.";

@@ -1,5 +1,6 @@
 //! Where blobs are kept, read from the configuration.
 
+use std::fmt;
 use std::net::IpAddr;
 use std::path::PathBuf;
 
@@ -102,6 +103,18 @@ impl Bucket {
             text => Some(Endpoint::parse(text)?),
         };
         Ok(Self { name: name.to_owned(), prefix: ObjectPath::from(prefix), region, endpoint })
+    }
+}
+
+/// For people: it holds no secret.
+impl fmt::Display for Bucket {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { name, prefix, endpoint, .. } = self;
+        write!(f, "s3://{name}/{prefix}")?;
+        match endpoint {
+            Some(endpoint) => write!(f, " at {}", endpoint.url),
+            None => Ok(()),
+        }
     }
 }
 

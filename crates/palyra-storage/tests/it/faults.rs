@@ -1,5 +1,6 @@
 //! What fails around the database: typed errors, no panic, and work goes on when the cause is gone.
 
+mod blobs_refused;
 mod corruption;
 mod disk_full;
 mod foreign;
