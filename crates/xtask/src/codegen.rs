@@ -43,7 +43,7 @@ fn verify(root: &Path, files: &[Generated], out: &mut impl Write) -> Result<()> 
     if !drifted.is_empty() {
         bail!("generated files have drifted, run `cargo xtask codegen`");
     }
-    Ok(())
+    tell_all_is_well(files, out)
 }
 
 fn generate(root: &Path, files: &[Generated], out: &mut impl Write) -> Result<()> {
@@ -55,7 +55,11 @@ fn generate(root: &Path, files: &[Generated], out: &mut impl Write) -> Result<()
         fs::write(&path, (file.render)()?).with_context(|| format!("write {}", path.display()))?;
         writeln!(out, "{}: written", file.path)?;
     }
-    Ok(())
+    tell_all_is_well(files, out)
+}
+
+fn tell_all_is_well(files: &[Generated], out: &mut impl Write) -> Result<()> {
+    Ok(writeln!(out, "codegen: {} files are up to date", files.len())?)
 }
 
 fn drifted<'a>(root: &Path, files: &'a [Generated]) -> Result<Vec<&'a Generated>> {
