@@ -4,12 +4,14 @@ use std::fmt::Display;
 use std::path::Path;
 use std::process::ExitCode;
 
+use clap::error::ErrorKind;
 use palyra_client::{ClientError, TargetError};
 use palyra_common::{ErrorCode, StableErrorEnvelope};
 use serde_json::json;
 
 use crate::exit::Exit;
 use crate::output::{Output, printable};
+use crate::redact;
 
 /// Why a command failed.
 #[derive(Debug)]
@@ -75,16 +77,23 @@ fn told(envelope: &StableErrorEnvelope, as_json: bool) -> String {
     format!("palyra: {message}\n  code: {code}\n  what to do: {hint}\n")
 }
 
-/// What clap says: help and version on standard output, mistakes on standard error.
+/// What clap says: help and version on standard output, mistakes on standard error. What was typed
+/// where it does not belong may be a secret, so it is not repeated.
 pub(crate) fn usage(error: &clap::Error) -> ExitCode {
-    let as_json = std::env::args_os().any(|argument| argument == "--json");
-    let out = Output::new(as_json);
+    let arguments: Vec<_> = std::env::args_os().collect();
+    let has = |word: &str| arguments.iter().any(|argument| argument == word);
+    let out = Output::new(has("--json"));
     if !error.use_stderr() {
         let printed = out.print(&error.render().to_string());
         return printed.map_or_else(|failure| failure.report(&out), |()| Exit::Ok.into());
     }
-    let text = error.render().to_string();
-    if as_json {
+    if error.kind() == ErrorKind::UnknownArgument && has("secrets") && has("set") {
+        let told = "a value is no argument, because every process of the machine can read those; \
+                    type it at the prompt, or pipe it in";
+        return Failure::asked(told).report(&out);
+    }
+    let text = redact::text(&error.render().to_string());
+    if out.is_json() {
         let message = text.lines().next().unwrap_or_default();
         let message = message.strip_prefix("error: ").unwrap_or(message);
         return Failure::asked(message).report(&out);

@@ -33,7 +33,7 @@ pub(crate) fn text(out: &Output, status: &Status) -> String {
     table.field("profile", status.profile.as_str());
     table.field("data", status.data_dir.as_str());
     table.field("storage", format!("{}, schema {}", status.engine, status.schema));
-    table.field("http", status.http.as_str());
+    table.field("http", format!("http://{}", status.http));
     table.field("grpc", status.grpc.as_str());
     table.field("owner", owner(status));
     table.field("vault", vault(status));

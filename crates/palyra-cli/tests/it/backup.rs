@@ -13,12 +13,15 @@ fn a_backup_is_made_checked_and_restored() {
     let created = world.palyra(&["backup", "create", "b.tar.gz", "--json"]).expect(0).json();
     assert_eq!(created["verified"], true);
     assert_eq!(created["master_key_included"], false);
+    assert_eq!(created["missing_blobs"], 0);
     let file = world.home().join("b.tar.gz");
     assert_eq!(std::fs::metadata(&file).unwrap().len(), created["bytes"].as_u64().unwrap());
     assert!(!world.home().join("b.tar.gz.partial").exists());
 
     let again = world.palyra(&["backup", "create", "b.tar.gz", "--json"]).expect(6);
     assert_eq!(again.error_code(), "common/conflict");
+    let made = world.palyra(&["audit", "list", "--action", "backup.started", "--json"]).expect(0);
+    assert_eq!(made.json()["items"].as_array().unwrap().len(), 1, "it is refused before it begins");
     world.palyra(&["backup", "verify", "b.tar.gz"]).expect(0);
     let running = world.palyra(&["backup", "restore", "b.tar.gz", "--yes", "--json"]).expect(6);
     assert_eq!(running.error_code(), "common/conflict");

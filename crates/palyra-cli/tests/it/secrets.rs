@@ -27,8 +27,15 @@ fn a_value_is_never_printed() {
 #[test]
 fn a_value_is_no_argument() {
     let world = World::new();
-    world.palyra(&["secrets", "set", "openai", VALUE]).expect(2);
-    world.palyra(&["secrets", "set", "openai", "--value", VALUE]).expect(2);
+    for arguments in [
+        &["secrets", "set", "openai", VALUE][..],
+        &["secrets", "set", "openai", "--value", VALUE],
+        &["secrets", "set", "openai", "--json", VALUE],
+        &["--host", "https://anna:geheim-8161-wort@palyra.example", "status"],
+    ] {
+        let refused = world.palyra(arguments).expect(2);
+        assert!(!format!("{refused:?}").contains(VALUE), "{refused:?}");
+    }
 }
 
 #[test]

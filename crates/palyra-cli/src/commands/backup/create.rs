@@ -10,6 +10,7 @@ use palyra_client::Download;
 use palyra_common::ErrorCode;
 use rustix::fs::{CWD, FlockOperation, RenameFlags, flock, renameat_with};
 use serde::Serialize;
+use serde_json::Value;
 
 use super::verify;
 use crate::context::Context;
@@ -42,6 +43,8 @@ struct Created {
     bytes: u64,
     /// Whether it was read back and is whole; false only where there is no palyrad to do it.
     verified: bool,
+    /// How much content its rows name that was not in the blob store; absent if it was not checked.
+    missing_blobs: Option<u64>,
     /// Never: whoever has a backup is not to have its secrets.
     master_key_included: bool,
 }
@@ -55,13 +58,18 @@ pub(super) async fn run(context: &Context, arguments: Arguments) -> Outcome {
     }
     let stream = context.client()?.backup().await?;
     let partial = Partial::begin(&file)?;
-    let (bytes, verified) = tokio::select! {
+    let (bytes, found) = tokio::select! {
         received = receive(context, stream, &partial) => received?,
         _ = tokio::signal::ctrl_c() => return Err(Failure::Interrupted),
     };
     partial.finish(&file)?;
-    let created =
-        Created { file: file.display().to_string(), bytes, verified, master_key_included: false };
+    let created = Created {
+        file: file.display().to_string(),
+        bytes,
+        verified: found.is_some(),
+        missing_blobs: found.and_then(|found| found["missing_blobs"].as_u64()),
+        master_key_included: false,
+    };
     context.out().show(&created, text)
 }
 
@@ -69,16 +77,16 @@ async fn receive(
     context: &Context,
     stream: Download,
     partial: &Partial,
-) -> Result<(u64, bool), Failure> {
+) -> Result<(u64, Option<Value>), Failure> {
     let progress = context.out().progress("{spinner} {bytes} received, {bytes_per_sec}, {elapsed}");
     let received = pump(stream, partial, &progress).await;
     progress.finish_and_clear();
     let bytes = received?;
     match verify::check(context, &partial.path) {
-        Ok(_) => Ok((bytes, true)),
+        Ok(found) => Ok((bytes, Some(found))),
         // A machine that only makes backups may have no palyrad; it is told.
         Err(Failure::Told(told)) if told.known_code() == Some(ErrorCode::ClientPalyradMissing) => {
-            Ok((bytes, false))
+            Ok((bytes, None))
         }
         Err(failure) => Err(failure),
     }
@@ -150,8 +158,12 @@ fn text(_: &Output, created: &Created) -> String {
     } else {
         "It was NOT checked, because palyrad was not found; run `palyra backup verify` where it is."
     };
+    let missing = match created.missing_blobs {
+        None | Some(0) => String::new(),
+        Some(count) => format!("{count} pieces of content are missing in the blob store itself.\n"),
+    };
     format!(
-        "{} is written ({} bytes).\n{checked}\nThe master key of the vault is not in it: keep the \
+        "{} is written ({} bytes).\n{checked}\n{missing}The master key of the vault is not in it: keep the \
          key apart, or the secrets in this backup cannot be read.\n",
         printable(&created.file),
         created.bytes,

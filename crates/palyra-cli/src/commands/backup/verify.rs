@@ -2,6 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
+use palyra_common::Timestamp;
 use serde_json::Value;
 
 use crate::context::Context;
@@ -39,8 +40,14 @@ pub(super) fn check(context: &Context, file: &Path) -> Result<Value, Failure> {
 fn text(out: &Output, file: &Path, found: &Value) -> String {
     let whole = out.paint(Tone::Good, "is whole");
     let facts = found.as_object().into_iter().flatten().filter(|(_, value)| !value.is_object());
-    let facts: String = facts
-        .map(|(name, value)| format!("  {}: {}\n", printable(name), printable(&value.to_string())))
-        .collect();
+    let facts: String = facts.map(|(name, value)| fact(name, value)).collect();
     format!("{} {whole}.\n{facts}", printable(&file.display().to_string()))
+}
+
+fn fact(name: &str, value: &Value) -> String {
+    let shown = match (name, value.as_i64()) {
+        ("made_at", Some(millis)) => Timestamp::from_unix_millis(millis).to_string(),
+        (_, _) => value.as_str().map_or_else(|| value.to_string(), str::to_owned),
+    };
+    format!("  {}: {}\n", printable(name), printable(&shown))
 }

@@ -13,6 +13,8 @@ use crate::failure::{Failure, Outcome};
 use crate::files;
 
 const RUNTIME_FILE_BYTES: u64 = 64 << 10;
+/// How long a daemon that answers may take to write its runtime file.
+const FILE_LIMIT: Duration = Duration::from_secs(2);
 pub(super) const POLL: Duration = Duration::from_millis(50);
 
 /// What the daemon says about itself; none if no daemon runs.
@@ -27,8 +29,19 @@ pub(super) async fn status(context: &Context) -> Result<Option<Status>, Failure>
 /// The process of the daemon on `data_dir` that has answered with `status`.
 ///
 /// The runtime file could be left from a daemon that was killed, and its number be another's by
-/// now. So the number must be the one that the daemon says on its socket.
-pub(super) fn process(data_dir: &Path, status: &Status) -> Result<Pid, Failure> {
+/// now. So the number must be the one that the daemon says on its socket. A daemon that has just
+/// started may answer a moment before it has written the file.
+pub(super) async fn process(data_dir: &Path, status: &Status) -> Result<Pid, Failure> {
+    let deadline = Instant::now() + FILE_LIMIT;
+    loop {
+        match named(data_dir, status) {
+            Err(_) if Instant::now() < deadline => tokio::time::sleep(POLL).await,
+            found => return found,
+        }
+    }
+}
+
+fn named(data_dir: &Path, status: &Status) -> Result<Pid, Failure> {
     let path = data_dir.join(RUNTIME_FILE);
     let text = files::read_bounded(&path, RUNTIME_FILE_BYTES)?;
     let wrong = |what: String| Failure::conflict(format!("{}: {what}", path.display()));

@@ -36,7 +36,7 @@ pub(super) async fn run(context: &Context, arguments: &Arguments) -> Outcome {
 pub(super) async fn stop(context: &Context, seconds: u64) -> Result<Option<u32>, Failure> {
     let data_dir = context.own_data_dir("daemon stop")?;
     let Some(status) = running::status(context).await? else { return Ok(None) };
-    let pid = running::process(&data_dir, &status)?;
+    let pid = running::process(&data_dir, &status).await?;
     if service::manages(status.pid) {
         // systemd would take an end that it did not ask for as a reason to start it again.
         service::systemctl(&["stop", service::UNIT]).map_err(Failure::machine)?;
