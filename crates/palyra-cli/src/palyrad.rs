@@ -38,11 +38,12 @@ pub(crate) fn is_program(path: &Path) -> bool {
     path.is_file() && rustix::fs::access(path, rustix::fs::Access::EXEC_OK).is_ok()
 }
 
-/// A call of palyrad on this data directory.
+/// A call of palyrad, on the data directory of this machine unless the daemon is elsewhere.
 pub(crate) fn command(context: &Context) -> Result<Command, Failure> {
-    let data_dir = context.own_data_dir("this")?;
     let mut command = Command::new(find()?);
-    command.arg("--data-dir").arg(data_dir);
+    if !context.is_remote() {
+        command.arg("--data-dir").arg(context.data_dir()?);
+    }
     forget_ours(&mut command);
     Ok(command)
 }

@@ -44,6 +44,17 @@ fn by_default_its_name_has_the_time() {
 }
 
 #[test]
+fn a_backup_of_a_daemon_elsewhere_is_checked_here() {
+    let world = World::new();
+    let _daemon = world.palyrad();
+    let arguments = ["auth", "tokens", "create", "nightly", "--scope", "backups:create"];
+    std::fs::write(world.home().join("token"), world.palyra(&arguments).expect(0).out).unwrap();
+    let host = world.host();
+    let remote = ["--host", &host, "--token-file", "token", "--json", "backup", "create", "b"];
+    assert_eq!(world.palyra(&remote).expect(0).json()["verified"], true);
+}
+
+#[test]
 fn a_damaged_backup_is_a_fault() {
     let world = World::new();
     let _daemon = world.palyrad();
