@@ -1,17 +1,30 @@
 # The front door. Every target first makes sure that the machine has what it needs.
 
 .DEFAULT_GOAL := help
-.PHONY: help run test check bench chaos fmt deny
+.PHONY: help run install test check bench chaos fmt deny
 
 CARGO ?= cargo
 EVERYTHING := --workspace --all-features
+# Built together, so that what they share is built once.
+PROGRAMS := --package palyra-daemon --package palyra-cli
+PREFIX ?= $(HOME)/.local
+# Where cargo puts what it builds in a profile.
+built = $(shell $(CARGO) metadata --format-version 1 --no-deps | \
+	sed 's/.*"target_directory":"\([^"]*\)".*/\1/')/$(1)
 
 help: ## Show this list
-	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-6s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-7s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 run: ## Start the daemon
 	@scripts/bootstrap run
-	$(CARGO) run --package palyra-daemon --bin palyrad
+	$(CARGO) build $(PROGRAMS)
+	@exec "$(call built,debug)/palyrad"
+
+install: ## Put palyrad and palyra, built for daily use, into PREFIX/bin (~/.local/bin)
+	@scripts/bootstrap run
+	$(CARGO) build --release $(PROGRAMS)
+	install -d "$(PREFIX)/bin"
+	install -m 755 "$(call built,release)/palyrad" "$(call built,release)/palyra" "$(PREFIX)/bin"
 
 check: ## Quick checks: format, lints, tidy, drift of generated files, unit tests
 	@scripts/bootstrap check

@@ -7,6 +7,7 @@ mod stop;
 use std::io::Write;
 use std::path::Path;
 
+use palyra_storage::blob::{BlobStore, S3Credentials};
 use palyra_storage::lease::LeaseKeeper;
 use palyra_storage::retention::{Sweeper, ground_rules};
 use palyra_storage::{Database, MIGRATIONS, OpenOptions};
@@ -36,6 +37,8 @@ pub(crate) async fn serve(given: Given, data_dir: &Path, loaded: Loaded) -> Resu
         tracing::warn!(name, "this variable looks like an option of Palyra and is none");
     }
     let config = loaded.config.storage.clone();
+    BlobStore::check(&config, S3Credentials::from_env)
+        .map_err(|error| Failure::Refused(error.envelope()))?;
     let options = OpenOptions { data_dir: data_dir.to_owned(), config, migrations: MIGRATIONS };
     let db = tokio::select! {
         opened = Database::open(options) => opened?,
@@ -62,6 +65,8 @@ async fn work(
     let (app, listeners) = parts::open(start, data_dir).await?;
     audit::about_node(&app.db, app.clock.now(), "daemon.started").await?;
 
+    // Whoever is answered finds the file.
+    let file = RuntimeFile::write(&app).map_err(|error| Failure::Startup(error.into()))?;
     let (keeper, node) = LeaseKeeper::new(app.db.clone(), app.leases.clone());
     let (stopping, stopped) = watch::channel(false);
     let mut services = JoinSet::new();
@@ -77,7 +82,6 @@ async fn work(
             tracing::error!(error = format!("{error:#}"), "the gRPC API has ended");
         }
     });
-    let file = RuntimeFile::write(&app).map_err(|error| Failure::Startup(error.into()))?;
     announce(&app).await?;
 
     let reason = tokio::select! {

@@ -112,7 +112,7 @@ fn its_blobs_are_on_s3_with_the_credentials_of_the_environment() {
 
     let nameless = || palyrad().data_dir(folder.path()).env_remove("AWS_ACCESS_KEY_ID");
     let (code, told) = refused(nameless().env("AWS_SECRET_ACCESS_KEY", "geheim"));
-    assert_eq!(code, Some(1));
+    assert_eq!(code, Some(2));
     assert!(told.contains("set AWS_ACCESS_KEY_ID") && !told.contains("geheim"), "{told}");
 
     let named = palyrad()

@@ -105,6 +105,7 @@ fn status(code: ErrorCode) -> StatusCode {
         C::StorageUnavailable
         | C::StorageBusy
         | C::StorageDiskFull
+        | C::StorageSizeLimit
         | C::StorageReadOnly
         | C::StorageLocked
         | C::StorageShuttingDown
@@ -116,6 +117,8 @@ fn status(code: ErrorCode) -> StatusCode {
         | C::StorageCommitUnknown
         | C::StorageStaleLease
         | C::StorageUnfinishedRestore
+        | C::StorageForbidden
+        | C::StorageForeign
         | C::StorageInternal
         | C::JournalBrokenChain
         | C::BlobCorrupt
