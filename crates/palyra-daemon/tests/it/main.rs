@@ -13,4 +13,5 @@ mod lifecycle;
 mod refusals;
 mod restore;
 mod secrets;
+mod storage_faults;
 mod upgrade;

@@ -61,7 +61,7 @@ pub(super) async fn search(
             }
             Order::NewestFirst => {
                 let from = from.unwrap_or(head).min(head);
-                ((from - WINDOW + 1).max(1), from)
+                (from.saturating_sub(WINDOW - 1).max(1), from)
             }
         };
         let entries = rows::matching(tx, window, &filter, order, limit)?;

@@ -3,6 +3,7 @@
 mod blobs;
 mod events;
 mod journal;
+mod journal_search;
 mod leases;
 mod notices;
 mod retention;
