@@ -11,7 +11,7 @@ mod status;
 
 use serde::{Deserialize, Serialize};
 
-pub use access::{CreatedToken, LoginCode, NewToken, Session, Token, WhoAmI};
+pub use access::{CreatedToken, LoginCode, MAX_TOKEN_SECONDS, NewToken, Session, Token, WhoAmI};
 pub use audit::{AuditEvent, AuditVerified, ChainFaultAt};
 pub use config::{ConfigChange, ConfigChanged, ConfigOption, ConfigView};
 pub use secrets::{MasterRotated, RotateMaster, Secret, SecretStored, SecretValue, SecretVersion};

@@ -22,6 +22,14 @@ impl LogHandle {
         let _ = self.0.reload(filter(directives)?);
         Ok(())
     }
+
+    /// Of a log that nobody writes to: there is one per process, and several daemons in the process
+    /// of a test.
+    #[cfg(test)]
+    pub(crate) fn unused() -> Self {
+        let (_, handle) = reload::Layer::new(EnvFilter::default());
+        Self(handle)
+    }
 }
 
 /// Logs to standard error from now on.

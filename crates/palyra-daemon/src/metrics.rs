@@ -16,17 +16,27 @@ const READY: &str = "palyra_leases_healthy";
 /// Seconds; what is slower than the last is one kind of slow.
 const BUCKETS: [f64; 8] = [0.0005, 0.001, 0.005, 0.01, 0.05, 0.25, 1.0, 5.0];
 
-/// Collects figures from now on.
+/// Collects the figures of this process from now on.
 pub(crate) fn start() -> anyhow::Result<PrometheusHandle> {
-    let builder = PrometheusBuilder::new();
-    let seconds = Matcher::Suffix("_seconds".into());
-    let handle = builder.set_buckets_for_metric(seconds, &BUCKETS)?.install_recorder()?;
+    let handle = builder()?.install_recorder()?;
     describe_counter!(HTTP_REQUESTS, "Answered requests, by class of status");
     describe_histogram!(HTTP_SECONDS, "How long requests took");
     describe_counter!(AUTH_REFUSALS, "Credentials that were refused, by reason");
     describe_gauge!(STARTED, "When this process started");
     describe_gauge!(READY, "1 while this node renews its leases");
     Ok(handle)
+}
+
+fn builder() -> anyhow::Result<PrometheusBuilder> {
+    let seconds = Matcher::Suffix("_seconds".into());
+    Ok(PrometheusBuilder::new().set_buckets_for_metric(seconds, &BUCKETS)?)
+}
+
+/// Of a collection in which nothing arrives: there is one per process, and several daemons in the
+/// process of a test.
+#[cfg(test)]
+pub(crate) fn unused() -> PrometheusHandle {
+    builder().unwrap().build_recorder().handle()
 }
 
 /// Counts an answered request.

@@ -1,16 +1,17 @@
 //! From start to stop.
 
 mod node;
-mod parts;
+pub(crate) mod parts;
 mod stop;
 
 use std::io::Write;
 use std::path::Path;
+use std::sync::Arc;
 
 use palyra_storage::blob::{BlobStore, S3Credentials};
 use palyra_storage::lease::LeaseKeeper;
 use palyra_storage::retention::{Sweeper, ground_rules};
-use palyra_storage::{Database, MIGRATIONS, OpenOptions};
+use palyra_storage::{Database, MIGRATIONS, OpenOptions, SystemClock};
 use palyra_vault::Redactor;
 use stop::Stop;
 use tokio::sync::watch;
@@ -22,7 +23,7 @@ use crate::failure::Failure;
 use crate::runtime_file::RuntimeFile;
 use crate::transport::http::{Listeners, login_link, router};
 use crate::transport::{grpc, http};
-use crate::{audit, log, settings};
+use crate::{audit, log, metrics, settings};
 
 /// How often old rows are looked for.
 const SWEEP_EVERY: palyra_common::time::Duration = palyra_common::time::Duration::from_mins(10);
@@ -49,7 +50,8 @@ pub(crate) async fn serve(given: Given, data_dir: &Path, loaded: Loaded) -> Resu
         }
     };
     let (ask, asked) = watch::channel(None);
-    let start = parts::Start { db: db.clone(), given, loaded, log, redactor };
+    let (clock, metrics) = (Arc::new(SystemClock), metrics::start()?);
+    let start = parts::Start { db, clock, given, loaded, log, metrics, redactor };
     tokio::select! {
         ended = work(start, data_dir, asked) => ended,
         () = stop.twice(ask) => Err(Failure::AskedTwice),

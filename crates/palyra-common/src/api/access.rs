@@ -1,4 +1,5 @@
-use serde::{Deserialize, Serialize};
+use serde::de::Error as _;
+use serde::{Deserialize, Deserializer, Serialize};
 
 use crate::ids::{LoginId, Principal, TokenId};
 use crate::runtime_contracts::{Role, Scope};
@@ -64,19 +65,29 @@ pub struct Token {
     pub revoked_at: Option<Timestamp>,
 }
 
+/// Ten years: whoever means longer leaves the end out.
+pub const MAX_TOKEN_SECONDS: u32 = 315_360_000;
+
 /// A token to be made.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(deny_unknown_fields)]
 pub struct NewToken {
-    /// What to call it: 1 to 64 characters.
-    #[cfg_attr(feature = "openapi", schema(min_length = 1, max_length = 64))]
+    /// What to call it: 1 to 100 characters, without control characters and blanks around it.
+    #[cfg_attr(
+        feature = "openapi",
+        schema(
+            min_length = 1,
+            max_length = 100,
+            pattern = r"^[^\s\x00-\x1f\x7f-\x9f]([^\x00-\x1f\x7f-\x9f]*[^\s\x00-\x1f\x7f-\x9f])?$"
+        )
+    )]
     pub name: String,
     /// What it allows: at most what the caller may do.
     #[cfg_attr(feature = "openapi", schema(min_items = 1, max_items = 64))]
     pub scopes: Vec<Scope>,
-    /// In how many seconds it ends; without this, never.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    /// In how many seconds it ends, at most [`MAX_TOKEN_SECONDS`]; without this, never.
+    #[serde(default, skip_serializing_if = "Option::is_none", deserialize_with = "whole")]
     #[cfg_attr(feature = "openapi", schema(minimum = 1, maximum = 315_360_000))]
     pub expires_in_seconds: Option<u32>,
 }
@@ -112,4 +123,15 @@ impl std::fmt::Debug for LoginCode {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("LoginCode").field("expires_at", &self.expires_at).finish_non_exhaustive()
     }
+}
+
+/// JSON knows one kind of number: 60.0 is 60.
+fn whole<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<u32>, D::Error> {
+    let Some(number) = Option::<f64>::deserialize(deserializer)? else {
+        return Ok(None);
+    };
+    if number.fract() == 0.0 && (0.0..=f64::from(u32::MAX)).contains(&number) {
+        return Ok(Some(number as u32));
+    }
+    Err(D::Error::custom("a whole number from 0 to 4294967295 is expected"))
 }

@@ -62,6 +62,7 @@ pub struct SecretStored {
 pub struct RotateMaster {
     /// The new passphrase, where the key comes from one.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "openapi", schema(min_length = 1))]
     pub passphrase: Option<String>,
     /// The program, and its arguments, that prints the new key, where it comes from one.
     #[serde(skip_serializing_if = "Option::is_none")]

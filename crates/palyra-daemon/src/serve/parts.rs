@@ -3,11 +3,12 @@
 use std::path::Path;
 use std::sync::Arc;
 
+use metrics_exporter_prometheus::PrometheusHandle;
 use palyra_common::time::Clock;
 use palyra_identity::Identity;
 use palyra_storage::blob::BlobStore;
 use palyra_storage::lease::Leases;
-use palyra_storage::{Database, JournalStore, SystemClock};
+use palyra_storage::{Database, JournalStore};
 use palyra_vault::{Redactor, Vault};
 use tokio::net::{TcpListener, UnixListener};
 use tokio::sync::{Mutex, Semaphore};
@@ -15,32 +16,33 @@ use tokio::sync::{Mutex, Semaphore};
 use crate::app::{App, Live, Parts, Place};
 use crate::config::{Given, Loaded};
 use crate::failure::Failure;
+use crate::hosts;
 use crate::log::LogHandle;
 use crate::ready::LastLook;
 use crate::transport::http::Rates;
 use crate::transport::listen;
-use crate::{hosts, metrics};
 
 /// What is there before the parts.
-pub(super) struct Start {
-    pub(super) db: Database,
-    pub(super) given: Given,
-    pub(super) loaded: Loaded,
-    pub(super) log: LogHandle,
-    pub(super) redactor: Redactor,
+pub(crate) struct Start {
+    pub(crate) db: Database,
+    pub(crate) clock: Arc<dyn Clock>,
+    pub(crate) given: Given,
+    pub(crate) loaded: Loaded,
+    pub(crate) log: LogHandle,
+    pub(crate) metrics: PrometheusHandle,
+    pub(crate) redactor: Redactor,
 }
 
 /// Where requests arrive.
-pub(super) struct OpenListeners {
-    pub(super) http: TcpListener,
-    pub(super) grpc: TcpListener,
-    pub(super) local: UnixListener,
+pub(crate) struct OpenListeners {
+    pub(crate) http: TcpListener,
+    pub(crate) grpc: TcpListener,
+    pub(crate) local: UnixListener,
 }
 
-pub(super) async fn open(start: Start, data_dir: &Path) -> Result<(App, OpenListeners), Failure> {
-    let Start { db, given, loaded, log, redactor } = start;
+pub(crate) async fn open(start: Start, data_dir: &Path) -> Result<(App, OpenListeners), Failure> {
+    let Start { db, clock, given, loaded, log, metrics, redactor } = start;
     let config = loaded.config.clone();
-    let clock: Arc<dyn Clock> = Arc::new(SystemClock);
     let started_at = clock.now();
     let blobs = BlobStore::open(db.clone(), clock.clone(), &config.storage, data_dir)?;
     let vault = Vault::open(db.clone(), clock.clone(), &config.vault, data_dir, redactor).await;
@@ -65,7 +67,7 @@ pub(super) async fn open(start: Start, data_dir: &Path) -> Result<(App, OpenList
         hosts: Live::new(hosts::ours(place.http, &config.http.hosts)),
         requests: Semaphore::new(config.http.max_requests as usize),
         rates: Rates::new(config.http.requests_per_second),
-        metrics: metrics::start()?,
+        metrics,
         settings: Live::new(loaded),
         leases_healthy: Live::new(true),
         last_look: LastLook::default(),

@@ -36,6 +36,8 @@ pub(crate) async fn serve(
         .register_encoded_file_descriptor_set(proto::DESCRIPTORS)
         .register_encoded_file_descriptor_set(tonic_health::pb::FILE_DESCRIPTOR_SET)
         .build_v1()?;
+    let health_service = health_service.max_decoding_message_size(MAX_MESSAGE_BYTES);
+    let reflection = reflection.max_decoding_message_size(MAX_MESSAGE_BYTES);
     let gateway = gateway::service(app.clone()).max_decoding_message_size(MAX_MESSAGE_BYTES);
     health.set_serving::<gateway::Server>().await;
     let limits = app.config();

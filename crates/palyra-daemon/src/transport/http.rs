@@ -20,3 +20,6 @@ pub(crate) use connection::ConnectionOptions;
 pub(crate) use limits::Rates;
 pub(crate) use page::login_link;
 pub(crate) use server::{Listeners, Server};
+
+#[cfg(test)]
+mod tests;

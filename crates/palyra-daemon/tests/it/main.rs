@@ -7,8 +7,12 @@
 )]
 
 mod access;
+mod backups;
 mod config;
 mod daemon;
+mod draining;
+mod fuzz;
+mod grpc;
 mod lifecycle;
 mod refusals;
 mod restore;

@@ -2,6 +2,8 @@
 
 mod machine;
 
+use std::fs;
+
 use machine::Machine;
 
 #[test]
@@ -169,6 +171,63 @@ fn without_a_package_manager_the_message_says_what_to_install() {
         run.said,
         "bootstrap: Node.js 20 or newer is missing; see https://nodejs.org/en/download\n",
     );
+}
+
+#[test]
+fn schemathesis_is_installed_outside_of_the_repository() {
+    let machine = Machine::complete();
+    let folder = machine.schemathesis();
+    let name = folder.file_name().unwrap().to_str().unwrap();
+    let machine = machine.without(&format!("home/.cache/palyra/{name}"));
+    assert_eq!(machine.bootstrap("chaos").changes, [""; 0]);
+    fs::write(machine.path("offline"), "").unwrap();
+    let run = machine.bootstrap("test");
+    assert_eq!(run.code, Some(1), "{}", run.said);
+    fs::remove_file(machine.path("offline")).unwrap();
+    // What was begun is not taken for done.
+    let run = machine.bootstrap("test");
+    assert_eq!(run.code, Some(0), "{}", run.said);
+    let packages = machine.path("repository/scripts/schemathesis.txt");
+    let install = format!(
+        "python -m pip install --quiet --disable-pip-version-check --requirement {}",
+        packages.display()
+    );
+    assert_eq!(run.changes, [format!("python3 -m venv {}", folder.display()), install]);
+    let told = format!(
+        "bootstrap: schemathesis is missing; installing it from PyPI into {}\n",
+        folder.display()
+    );
+    assert_eq!(run.said, told);
+    assert_eq!(machine.bootstrap("test").changes, [""; 0]);
+}
+
+#[test]
+fn python_is_installed_where_schemathesis_is() {
+    let name = |machine: &Machine| {
+        let folder = machine.schemathesis();
+        format!("home/.cache/palyra/{}", folder.file_name().unwrap().to_str().unwrap())
+    };
+    let machine = Machine::complete().without("bin/python3");
+    assert_eq!(machine.bootstrap("test").code, Some(0), "what is there needs no Python");
+    let environment = name(&machine);
+    let machine = machine.without(&environment);
+    let run = machine.bootstrap("test");
+    assert_eq!((run.code, run.changes.len()), (Some(1), 0));
+    assert!(run.said.contains("Python 3.10 or newer with its modules venv"), "{}", run.said);
+
+    let machine = machine.with_manager("apt-get");
+    fs::remove_dir_all(machine.path("shelf/home")).unwrap();
+    let run = machine.bootstrap("test");
+    assert_eq!(run.code, Some(0), "{}", run.said);
+    let install = "apt-get install -y --no-install-recommends python3 python3-venv";
+    assert_eq!(run.changes[..2], ["apt-get update -qq", install]);
+
+    let machine = Machine::complete();
+    machine.python("3.9.2");
+    let environment = name(&machine);
+    let run = machine.without(&environment).bootstrap("test");
+    assert_eq!((run.code, run.changes.len()), (Some(1), 0));
+    assert!(run.said.starts_with("bootstrap: Python 3.9.2 is too old, 3.10 or"), "{}", run.said);
 }
 
 #[test]

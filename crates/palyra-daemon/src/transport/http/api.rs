@@ -23,7 +23,7 @@ use crate::app::App;
 struct Description;
 
 /// Statuses that any request can meet, each with an envelope.
-const REFUSALS: [(&str, &str); 12] = [
+const REFUSALS: [(&str, &str); 14] = [
     ("400", "The request cannot be understood"),
     ("401", "There is no valid credential"),
     ("403", "The credential does not allow this, or another site asks"),
@@ -35,6 +35,8 @@ const REFUSALS: [(&str, &str); 12] = [
     ("415", "The body is not JSON"),
     ("421", "The name is not this daemon's"),
     ("429", "Too many requests"),
+    ("431", "The head of the request is too large"),
+    ("500", "A defect in Palyra"),
     ("503", "A part of the daemon is not available"),
 ];
 

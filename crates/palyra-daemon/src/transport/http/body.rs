@@ -24,6 +24,7 @@ impl<T: DeserializeOwned> FromRequest<App> for JsonBody<T> {
         let config = app.config();
         let bytes = read(request, config.http.max_body_bytes).await?;
         check_depth(&bytes, config.http.max_json_depth)?;
+        check_object(&bytes)?;
         let read = serde_json::from_slice(&bytes);
         // serde quotes what it met, which may be a secret.
         read.map(Self).map_err(|error| {
@@ -49,6 +50,14 @@ async fn read(request: Request, limit: u32) -> Answer<axum::body::Bytes> {
         Err(error) => {
             Err(Refusal::new(ErrorCode::HttpMalformed, format!("the body broke off: {error}")))
         }
+    }
+}
+
+/// serde would take a list for the fields in their order.
+fn check_object(json: &[u8]) -> Answer<()> {
+    match json.trim_ascii_start().first() {
+        Some(b'[') => Err(Refusal::new(ErrorCode::HttpMalformed, "the body is no object")),
+        _ => Ok(()),
     }
 }
 

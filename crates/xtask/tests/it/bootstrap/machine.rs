@@ -20,6 +20,8 @@ const CHANGING: &[&str] = &[
     "sudo ",
     "rustup ",
     "cargo install ",
+    "python3 -m ",
+    "python -m ",
     "seen: ",
 ];
 
@@ -42,7 +44,7 @@ impl Machine {
         for folder in ["bin", "system", "shelf", "repository/scripts"] {
             fs::create_dir_all(machine.path(folder)).unwrap();
         }
-        for file in ["scripts/bootstrap", "Cargo.toml"] {
+        for file in ["scripts/bootstrap", "scripts/schemathesis.txt", "Cargo.toml"] {
             let original = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").join(file);
             fs::copy(original, machine.path("repository").join(file)).unwrap();
         }
@@ -58,6 +60,9 @@ impl Machine {
             machine.stub(&format!("bin/{part}"), "");
         }
         machine.stub("bin/node", "echo v20.1.0");
+        machine.python("3.10.4");
+        fs::create_dir_all(machine.schemathesis()).unwrap();
+        fs::write(machine.schemathesis().join("complete"), "").unwrap();
         machine.postgres("15.8 (Debian 15.8-0+deb12u1)");
         machine
     }
@@ -81,6 +86,26 @@ impl Machine {
         fs::create_dir_all(path.parent().unwrap()).unwrap();
         fs::write(&path, format!("#!/bin/sh\necho \"{name} $*\" >> \"$LOG\"\n{body}\n")).unwrap();
         fs::set_permissions(&path, fs::Permissions::from_mode(0o755)).unwrap();
+    }
+
+    /// A Python that makes environments of itself, into which pip installs nothing but its mark.
+    pub(crate) fn python(&self, version: &str) {
+        let body = format!(
+            "case \"$*\" in\n\
+             *platform*) echo {version} ;;\n\
+             '-m venv '*) mkdir -p \"$3/bin\"; cp \"$0\" \"$3/bin/python\" ;;\n\
+             '-m pip '*) [ ! -e \"$MACHINE/offline\" ] ;;\n\
+             esac"
+        );
+        self.stub("bin/python3", &body);
+    }
+
+    /// Where the environment of schemathesis is.
+    pub(crate) fn schemathesis(&self) -> PathBuf {
+        let packages = fs::read_to_string(self.path("repository/scripts/schemathesis.txt"));
+        let packages = packages.unwrap();
+        let version = packages.lines().find_map(|line| line.strip_prefix("schemathesis=="));
+        self.path("home/.cache/palyra").join(format!("schemathesis-{}", version.unwrap()))
     }
 
     pub(crate) fn postgres(&self, version: &str) {
@@ -124,6 +149,7 @@ impl Machine {
             .arg(what)
             .env_clear()
             .env("PATH", self.path("bin"))
+            .env("HOME", self.path("home"))
             .env("MACHINE", self.folder.path())
             .env("LOG", &log)
             .env("PALYRA_BOOTSTRAP_SYSTEM", self.path("system"))

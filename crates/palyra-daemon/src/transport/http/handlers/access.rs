@@ -1,7 +1,7 @@
 use axum::Json;
 use axum::extract::State;
 use axum::http::StatusCode;
-use palyra_common::api::{CreatedToken, LoginCode, NewToken, Page, Token};
+use palyra_common::api::{CreatedToken, LoginCode, MAX_TOKEN_SECONDS, NewToken, Page, Token};
 use palyra_common::runtime_contracts::Scope;
 use palyra_common::time::Duration;
 use palyra_common::{ErrorCode, TokenId};
@@ -50,6 +50,10 @@ pub(crate) async fn create_token(
     JsonBody(new): JsonBody<NewToken>,
 ) -> Answer<(StatusCode, Json<CreatedToken>)> {
     let caller = caller.allow(Scope::TokensWrite)?;
+    if new.expires_in_seconds.is_some_and(|seconds| seconds > MAX_TOKEN_SECONDS) {
+        let what = format!("expires_in_seconds is from 1 to {MAX_TOKEN_SECONDS}");
+        return Err(Refusal::new(ErrorCode::CommonInvalidInput, what));
+    }
     let lasts = new.expires_in_seconds.map(|seconds| Duration::from_secs(seconds.into()));
     let expires_at = lasts.map(|lasts| app.clock.now() + lasts);
     let scopes = new.scopes.into_iter().collect();

@@ -1,5 +1,6 @@
 use axum::Json;
 use axum::extract::State;
+use palyra_common::ErrorCode;
 use palyra_common::api::{AuditEvent, AuditVerified, ChainFaultAt, Page};
 use palyra_common::runtime_contracts::Scope;
 use palyra_common::time::Timestamp;
@@ -10,7 +11,7 @@ use super::access::checked_limit;
 use crate::app::App;
 use crate::transport::http::body::QueryOf;
 use crate::transport::http::caller::Caller;
-use crate::transport::http::refusal::Answer;
+use crate::transport::http::refusal::{Answer, Refusal};
 
 /// Which entries, and where to go on.
 #[derive(Debug, Deserialize, utoipa::IntoParams)]
@@ -18,7 +19,8 @@ use crate::transport::http::refusal::Answer;
 #[into_params(parameter_in = Query)]
 pub(crate) struct Search {
     /// `next` of the page before
-    after: Option<i64>,
+    #[param(minimum = 0, maximum = 9_223_372_036_854_775_807u64)]
+    after: Option<u64>,
     /// How many at most
     #[param(minimum = 1, maximum = 1000)]
     limit: Option<u32>,
@@ -57,6 +59,9 @@ pub(crate) async fn list_events(
 ) -> Answer<Json<Page<AuditEvent>>> {
     caller.allow(Scope::AuditRead)?;
     let limit = checked_limit(search.limit, PAGE_LIMIT)?;
+    let after = search.after.map(i64::try_from).transpose().map_err(|_| {
+        Refusal::new(ErrorCode::HttpMalformed, format!("after is from 0 to {}", i64::MAX))
+    })?;
     let order = match search.order {
         WireOrder::NewestFirst => Order::NewestFirst,
         WireOrder::OldestFirst => Order::OldestFirst,
@@ -68,7 +73,7 @@ pub(crate) async fn list_events(
         since: search.since,
         until: search.until,
     };
-    let found = app.journal.search(filter, order, search.after, limit).await?;
+    let found = app.journal.search(filter, order, after, limit).await?;
     let next = found.next.map(|seq| seq.to_string());
     Ok(Json(Page { items: found.entries.into_iter().map(event).collect(), next }))
 }

@@ -16,11 +16,17 @@ use crate::transport::http::refusal::{Answer, Refusal};
 /// Pieces that may wait for a slow reader; the backup then waits too.
 const WAITING_PIECES: usize = 8;
 
+/// A backup as it is kept: a gzipped tar.
+#[derive(utoipa::ToSchema)]
+#[schema(value_type = String, format = Binary)]
+#[expect(dead_code, reason = "only its description is used")]
+pub(crate) struct BackupFile(Vec<u8>);
+
 /// Makes a backup of everything but the master key, and sends it as it is made
 ///
 /// If it fails on the way the connection breaks off, and the file lacks its last entry.
 #[utoipa::path(post, path = "/admin/v1/backups", tag = "backups", responses(
-    (status = 200, body = Vec<u8>, content_type = "application/gzip")))]
+    (status = 200, body = BackupFile, content_type = "application/gzip")))]
 pub(crate) async fn create_backup(State(app): State<App>, caller: Caller) -> Answer<Response> {
     let caller = caller.allow(Scope::BackupsCreate)?;
     let Ok(one_at_a_time) = app.backing_up.clone().try_lock_owned() else {

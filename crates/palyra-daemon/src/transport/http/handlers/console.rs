@@ -28,7 +28,10 @@ pub(crate) struct Link {
 #[utoipa::path(get, path = "/console/v1/login", tag = "console", params(Link), security(()),
     responses((status = 200, body = String, content_type = "text/html"),
         (status = 404, body = String, content_type = "text/html", description = "Not a link of ours"),
-        (status = 410, body = String, content_type = "text/html", description = "Used or expired")))]
+        (status = 401, body = String, content_type = "text/html", description = "No longer welcome"),
+        (status = 410, body = String, content_type = "text/html", description = "Used or expired"),
+        (status = 500, body = String, content_type = "text/html", description = "A defect in Palyra"),
+        (status = 503, body = String, content_type = "text/html", description = "No database")))]
 pub(crate) async fn login(
     State(app): State<App>,
     Extension(door): Extension<Door>,

@@ -27,8 +27,10 @@ pub(crate) async fn list_secrets(
 
 /// Stores a value as the newest version of a secret
 #[utoipa::path(put, path = "/admin/v1/secrets/{scope}/{name}", tag = "secrets",
-    params(("scope" = String, Path, description = "Its scope, as global or agent:ID"),
-        ("name" = String, Path, description = "Its name within the scope")),
+    params(("scope" = String, Path, description = "Its scope, as global or agent:ID",
+            pattern = "^(global|(agent|connector|skill|principal):[A-Za-z0-9.:_-]{1,128})$"),
+        ("name" = String, Path, description = "Its name within the scope",
+            pattern = "^[A-Za-z0-9._-]{1,128}$")),
     request_body = SecretValue, responses((status = 200, body = SecretStored)))]
 pub(crate) async fn set_secret(
     State(app): State<App>,
@@ -45,8 +47,10 @@ pub(crate) async fn set_secret(
 
 /// Removes a secret with all its versions
 #[utoipa::path(delete, path = "/admin/v1/secrets/{scope}/{name}", tag = "secrets",
-    params(("scope" = String, Path, description = "Its scope, as global or agent:ID"),
-        ("name" = String, Path, description = "Its name within the scope")),
+    params(("scope" = String, Path, description = "Its scope, as global or agent:ID",
+            pattern = "^(global|(agent|connector|skill|principal):[A-Za-z0-9.:_-]{1,128})$"),
+        ("name" = String, Path, description = "Its name within the scope",
+            pattern = "^[A-Za-z0-9._-]{1,128}$")),
     responses((status = 204, description = "It is gone")))]
 pub(crate) async fn delete_secret(
     State(app): State<App>,

@@ -1,0 +1,209 @@
+use std::sync::Arc;
+
+use axum::Router;
+use axum::body::Body;
+use axum::http::{Request, StatusCode, header};
+use http_body_util::BodyExt;
+use palyra_common::runtime_contracts::Scope;
+use palyra_common::time::{Clock, Duration, Timestamp};
+use palyra_common::{ErrorCode, StableErrorEnvelope};
+use palyra_identity::{FIRST_LOGIN_CODE_LASTS, HANDOFF_CODE_LASTS, LoginOptions, Origin};
+use palyra_storage::{Database, OpenOptions};
+use palyra_testkit::clock::FakeClock;
+use palyra_vault::Redactor;
+use serde_json::Value;
+use tower::ServiceExt;
+
+use super::door::Door;
+use super::{page, router};
+use crate::app::App;
+use crate::config::{self, Given};
+use crate::log::LogHandle;
+use crate::metrics;
+use crate::serve::parts;
+
+const A_MOMENT: Duration = Duration::from_millis(1);
+
+/// A daemon without a network, whose clock stands still.
+struct House {
+    app: App,
+    router: Router,
+    clock: FakeClock,
+    _folder: tempfile::TempDir,
+}
+
+impl House {
+    async fn open() -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        let data_dir = folder.path();
+        let mut given = Given::default();
+        for option in ["http.bind", "grpc.bind"] {
+            given.flags.insert(option, "127.0.0.1:0".into());
+        }
+        // The key of the vault stays with the rest, so that nobody's home is touched.
+        let key_file = data_dir.join("master.key").display().to_string();
+        given.flags.insert("vault.key_file", key_file);
+        let clock = FakeClock::new(Timestamp::from_unix_millis(1_800_000_000_000));
+        let start = parts::Start {
+            db: Database::open(OpenOptions::in_directory(data_dir)).await.unwrap(),
+            clock: Arc::new(clock.clone()),
+            loaded: config::load(&given, data_dir).unwrap(),
+            given,
+            log: LogHandle::unused(),
+            metrics: metrics::unused(),
+            redactor: Redactor::new(),
+        };
+        let (app, _) = parts::open(start, data_dir).await.unwrap();
+        Self { router: router(app.clone()), app, clock, _folder: folder }
+    }
+
+    /// Lets all but the last moment of `time` pass.
+    fn almost(&self, time: Duration) -> Timestamp {
+        self.clock.set(self.clock.now() + time - A_MOMENT);
+        self.clock.now()
+    }
+
+    async fn ask(&self, door: Door, method: &str, path: &str, header: (&str, &str)) -> Told {
+        let host = self.app.place.http.to_string();
+        let request = Request::builder().method(method).uri(path).header(header::HOST, host);
+        let mut request = request.header(header.0, header.1).body(Body::empty()).unwrap();
+        request.extensions_mut().insert(door);
+        let answer = self.router.clone().oneshot(request).await.unwrap();
+        let cookie = answer.headers().get(header::SET_COOKIE);
+        let cookie = cookie.map(|line| line.to_str().unwrap().split(';').next().unwrap().into());
+        let status = answer.status();
+        let body = answer.into_body().collect().await.unwrap().to_bytes();
+        Told { status, cookie, body: String::from_utf8(body.into()).unwrap() }
+    }
+
+    /// As somebody on the network.
+    async fn get(&self, path: &str, header: (&str, &str)) -> Told {
+        self.ask(Door::Tcp(([127, 0, 0, 1], 9).into()), "GET", path, header).await
+    }
+
+    async fn follow(&self, path: &str) -> Told {
+        self.get(path, ("accept", "text/html")).await
+    }
+
+    /// The path of the link that the first start prints.
+    async fn first_link(&self) -> String {
+        let code = self.app.identity.first_login_code(&Origin::new("palyrad")).await;
+        format!("/console/v1/login?code={}", code.unwrap().unwrap().secret.expose())
+    }
+
+    /// The path of a link that the local owner asks for.
+    async fn handoff_link(&self) -> String {
+        let made = self.ask(Door::Local, "POST", "/admin/v1/login-codes", ("accept", "*/*")).await;
+        assert_eq!(made.status, StatusCode::CREATED, "{made:?}");
+        let made: Value = serde_json::from_str(&made.body).unwrap();
+        let link = made["link"].as_str().unwrap();
+        link[link.find("/console").unwrap()..].to_owned()
+    }
+
+    async fn session(&self, cookie: &str) -> Told {
+        self.get("/console/v1/session", ("cookie", cookie)).await
+    }
+}
+
+#[derive(Debug)]
+struct Told {
+    status: StatusCode,
+    cookie: Option<String>,
+    body: String,
+}
+
+impl Told {
+    /// A page that says that the link has expired, and what to do.
+    fn assert_link_expired(&self) {
+        assert_eq!(self.status, StatusCode::GONE, "{self:?}");
+        assert_eq!(self.cookie, None);
+        let expired = StableErrorEnvelope::new(ErrorCode::AuthLinkExpired, "");
+        assert!(self.body.contains("<code>auth/link_expired</code>"), "{self:?}");
+        assert!(self.body.contains(&page::escape(expired.recovery_hint())), "{self:?}");
+    }
+
+    fn assert_expired(&self) {
+        assert_eq!(self.status, StatusCode::UNAUTHORIZED, "{self:?}");
+        let envelope: Value = serde_json::from_str(&self.body).unwrap();
+        assert_eq!(envelope["code"], "auth/expired", "{self:?}");
+        assert_ne!(envelope["recovery_hint"], "", "{self:?}");
+    }
+}
+
+#[tokio::test]
+async fn the_first_link_works_for_ten_minutes() {
+    let house = House::open().await;
+    let link = house.first_link().await;
+    house.clock.advance(Duration::from_mins(10));
+    house.follow(&link).await.assert_link_expired();
+    house.follow(&link).await.assert_link_expired();
+
+    let link = house.first_link().await;
+    house.almost(FIRST_LOGIN_CODE_LASTS);
+    let told = house.follow(&link).await;
+    assert_eq!(told.status, StatusCode::OK, "{told:?}");
+    assert_eq!(house.session(&told.cookie.unwrap()).await.status, StatusCode::OK);
+}
+
+#[tokio::test]
+async fn a_handoff_link_works_for_a_minute() {
+    let house = House::open().await;
+    let link = house.handoff_link().await;
+    house.clock.advance(Duration::from_secs(60));
+    house.follow(&link).await.assert_link_expired();
+
+    let link = house.handoff_link().await;
+    house.almost(HANDOFF_CODE_LASTS);
+    assert_eq!(house.follow(&link).await.status, StatusCode::OK);
+}
+
+#[tokio::test]
+async fn a_login_that_nobody_uses_ends() {
+    let house = House::open().await;
+    let cookie = house.follow(&house.first_link().await).await.cookie.unwrap();
+    let idle = LoginOptions::default().idle;
+    for _ in 0..3 {
+        house.almost(idle);
+        assert_eq!(house.session(&cookie).await.status, StatusCode::OK);
+    }
+    house.clock.advance(idle);
+    house.session(&cookie).await.assert_expired();
+}
+
+#[tokio::test]
+async fn a_login_ends_however_much_it_is_used() {
+    let house = House::open().await;
+    let cookie = house.follow(&house.first_link().await).await.cookie.unwrap();
+    let LoginOptions { idle, absolute } = LoginOptions::default();
+    let ends = house.clock.now() + absolute;
+    loop {
+        let now = house.almost(idle);
+        if now >= ends {
+            break;
+        }
+        assert_eq!(house.session(&cookie).await.status, StatusCode::OK, "{now}");
+    }
+    house.clock.set(ends - A_MOMENT);
+    assert_eq!(house.session(&cookie).await.status, StatusCode::OK);
+    house.clock.set(ends);
+    house.session(&cookie).await.assert_expired();
+}
+
+#[tokio::test]
+async fn a_token_ends_when_it_was_said_to() {
+    let house = House::open().await;
+    let origin = Origin::new("test");
+    let new = palyra_identity::NewToken {
+        name: "short".into(),
+        scopes: [Scope::StatusRead].into_iter().collect(),
+        expires_at: Some(house.clock.now() + Duration::from_hours(1)),
+    };
+    let owner = house.app.identity.local_owner();
+    let made = house.app.identity.create_token(&owner, new, &origin).await.unwrap();
+    let bearer = format!("Bearer {}", made.secret.expose());
+    house.almost(Duration::from_hours(1));
+    let told = house.get("/admin/v1/whoami", ("authorization", &bearer)).await;
+    assert_eq!(told.status, StatusCode::OK, "{told:?}");
+    house.clock.advance(A_MOMENT);
+    house.get("/admin/v1/whoami", ("authorization", &bearer)).await.assert_expired();
+}

@@ -1,0 +1,199 @@
+//! The gRPC API, asked by the stock client.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::{Duration, Instant};
+
+use palyra_testkit::process::Termination;
+use tonic::client::Grpc;
+use tonic::codegen::http::uri::PathAndQuery;
+use tonic::transport::{Channel, Endpoint};
+use tonic::{Code, Request, Status};
+use tonic_health::pb::HealthCheckRequest;
+use tonic_health::pb::health_check_response::ServingStatus;
+use tonic_health::pb::health_client::HealthClient;
+use tonic_prost::ProstCodec;
+use tonic_reflection::pb::v1::ServerReflectionRequest;
+use tonic_reflection::pb::v1::server_reflection_client::ServerReflectionClient;
+use tonic_reflection::pb::v1::server_reflection_request::MessageRequest;
+use tonic_reflection::pb::v1::server_reflection_response::MessageResponse;
+
+use crate::daemon::{Daemon, LIMIT};
+
+const SERVICE: &str = "palyra.gateway.v1.GatewayService";
+const GET_HEALTH: &str = "/palyra.gateway.v1.GatewayService/GetHealth";
+
+/// Streams that one connection may have open at once.
+const MAX_STREAMS: usize = 128;
+
+/// `palyra.gateway.v1.GetHealthRequest`, with a field that no version knows.
+#[derive(Clone, PartialEq, prost::Message)]
+struct Question {
+    #[prost(bytes = "vec", tag = "1000")]
+    filler: Vec<u8>,
+}
+
+/// `palyra.gateway.v1.GetHealthResponse`.
+#[derive(Clone, PartialEq, prost::Message)]
+struct Health {
+    #[prost(bool, tag = "1")]
+    ready: bool,
+    #[prost(string, tag = "3")]
+    version: String,
+}
+
+async fn channel(daemon: &Daemon) -> Channel {
+    let endpoint = Endpoint::from_shared(format!("http://{}", daemon.running.grpc)).unwrap();
+    endpoint.timeout(LIMIT).connect().await.unwrap()
+}
+
+fn with_token<T>(message: T, secret: &str) -> Request<T> {
+    let mut request = Request::new(message);
+    if !secret.is_empty() {
+        let bearer = format!("Bearer {secret}").parse().unwrap();
+        request.metadata_mut().insert("authorization", bearer);
+    }
+    request
+}
+
+async fn get_health(channel: Channel, secret: &str, filler: usize) -> Result<Health, Status> {
+    let mut client = Grpc::new(channel);
+    client.ready().await.unwrap();
+    let question = with_token(Question { filler: vec![7; filler] }, secret);
+    let path = PathAndQuery::from_static(GET_HEALTH);
+    let codec: ProstCodec<Question, Health> = ProstCodec::default();
+    client.unary(question, path, codec).await.map(tonic::Response::into_inner)
+}
+
+/// The names of the services, as reflection tells them.
+async fn services(channel: Channel, secret: &str) -> Result<Vec<String>, Status> {
+    let list = MessageRequest::ListServices(String::new());
+    let request = ServerReflectionRequest { host: String::new(), message_request: Some(list) };
+    let request = with_token(futures_util::stream::iter([request]), secret);
+    let mut told = ServerReflectionClient::new(channel).server_reflection_info(request).await?;
+    let told = told.get_mut().message().await?.unwrap();
+    match told.message_response.unwrap() {
+        MessageResponse::ListServicesResponse(list) => {
+            Ok(list.service.into_iter().map(|service| service.name).collect())
+        }
+        other => panic!("{other:?}"),
+    }
+}
+
+fn assert_refused<T: std::fmt::Debug>(answer: Result<T, Status>, code: Code, stable: &str) {
+    let status = answer.unwrap_err();
+    assert_eq!(status.code(), code, "{status:?}");
+    assert!(status.message().contains(stable), "{status:?}");
+}
+
+async fn wait_until(what: &str, mut done: impl FnMut() -> bool) {
+    let deadline = Instant::now() + LIMIT;
+    while !done() {
+        assert!(Instant::now() < deadline, "{what}");
+        tokio::time::sleep(Duration::from_millis(5)).await;
+    }
+}
+
+#[tokio::test]
+async fn the_standard_health_service_needs_no_login() {
+    let daemon = Daemon::start();
+    let mut client = HealthClient::new(channel(&daemon).await);
+    for service in ["", SERVICE] {
+        let request = HealthCheckRequest { service: service.into() };
+        let told = client.check(request).await.unwrap().into_inner();
+        assert_eq!(told.status(), ServingStatus::Serving, "{service:?}");
+    }
+    let unknown = client.check(HealthCheckRequest { service: "nothing".into() }).await;
+    assert_eq!(unknown.unwrap_err().code(), Code::NotFound);
+}
+
+#[tokio::test]
+async fn everything_else_needs_a_token_that_allows_it() {
+    let daemon = Daemon::start();
+    let channel = channel(&daemon).await;
+    let ask = async |secret: &str| get_health(channel.clone(), secret, 0).await;
+    assert_refused(ask("").await, Code::Unauthenticated, "auth/required");
+    let (id, right) = daemon.token(&["status:read"]);
+    let wrong: String = right.chars().rev().collect();
+    assert_refused(ask(&wrong).await, Code::Unauthenticated, "auth/invalid");
+    let (_, other) = daemon.token(&["metrics:read"]);
+    assert_refused(ask(&other).await, Code::PermissionDenied, "auth/forbidden");
+    let told = ask(&right).await.unwrap();
+    assert_eq!((told.ready, told.version.as_str()), (true, env!("CARGO_PKG_VERSION")));
+
+    let revoked = daemon.local("DELETE", &format!("/admin/v1/tokens/{id}"), "");
+    assert_eq!(revoked.status, 200, "{revoked:?}");
+    assert_refused(ask(&right).await, Code::Unauthenticated, "auth/revoked");
+}
+
+#[tokio::test]
+async fn reflection_lists_the_services_to_those_who_may_know() {
+    let daemon = Daemon::start();
+    let closed = channel(&daemon).await;
+    assert_refused(services(closed.clone(), "").await, Code::Unauthenticated, "auth/required");
+    let (_, secret) = daemon.token(&["status:read"]);
+    let told = services(closed, &secret).await.unwrap();
+    assert!(told.iter().any(|name| name == SERVICE), "{told:?}");
+
+    let (daemon, _folder) = Daemon::with_config("[grpc]\nopen_reflection = true\n");
+    let open = channel(&daemon).await;
+    let told = services(open.clone(), "").await.unwrap();
+    assert!(told.iter().any(|name| name == SERVICE), "{told:?}");
+    assert_refused(get_health(open, "", 0).await, Code::Unauthenticated, "auth/required");
+}
+
+#[tokio::test]
+async fn a_message_of_more_than_a_mebibyte_is_refused() {
+    let daemon = Daemon::start();
+    let channel = channel(&daemon).await;
+    let (_, secret) = daemon.token(&["status:read"]);
+    assert!(get_health(channel.clone(), &secret, (1 << 20) - 64).await.unwrap().ready);
+    let large = get_health(channel.clone(), &secret, (1 << 20) + 1).await.unwrap_err();
+    assert_eq!(large.code(), Code::OutOfRange, "{large:?}");
+    let service = "x".repeat((1 << 20) + 1);
+    let large = HealthClient::new(channel).check(HealthCheckRequest { service }).await;
+    assert_eq!(large.unwrap_err().code(), Code::OutOfRange);
+}
+
+/// Those beyond the limit wait until others end; who comes otherwise is served meanwhile.
+#[tokio::test]
+async fn the_streams_of_one_connection_are_bounded() {
+    let daemon = Daemon::start();
+    let flooded = channel(&daemon).await;
+    let answered = Arc::new(AtomicUsize::new(0));
+    let mut watchers = Vec::new();
+    for _ in 0..2 * MAX_STREAMS {
+        let (channel, answered) = (flooded.clone(), answered.clone());
+        watchers.push(tokio::spawn(async move {
+            let request = HealthCheckRequest { service: SERVICE.into() };
+            let mut stream = HealthClient::new(channel).watch(request).await.unwrap().into_inner();
+            stream.message().await.unwrap();
+            answered.fetch_add(1, Ordering::SeqCst);
+            // It is held open until the watcher is told to go.
+            let _ = stream.message().await;
+        }));
+    }
+    wait_until("streams", || answered.load(Ordering::SeqCst) >= MAX_STREAMS).await;
+    let (_, secret) = daemon.token(&["status:read"]);
+    for _ in 0..20 {
+        assert!(get_health(channel(&daemon).await, &secret, 0).await.unwrap().ready);
+    }
+    assert_eq!(answered.load(Ordering::SeqCst), MAX_STREAMS);
+    for watcher in watchers {
+        watcher.abort();
+    }
+    let health = get_health(flooded, &secret, 0).await.unwrap();
+    assert!(health.ready);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_stream_that_never_ends_does_not_hold_up_the_stop() {
+    let (mut daemon, _folder) = Daemon::with_config("[http]\ndrain_timeout = \"1s\"\n");
+    let request = HealthCheckRequest { service: SERVICE.into() };
+    let mut client = HealthClient::new(channel(&daemon).await);
+    let mut stream = client.watch(request).await.unwrap().into_inner();
+    stream.message().await.unwrap();
+    let ended = tokio::task::block_in_place(|| daemon.process.terminate(LIMIT).unwrap());
+    assert!(matches!(ended, Termination::Orderly(status) if status.success()), "{ended:?}");
+    assert!(daemon.process.logs().contains("gRPC calls under way were cut off"));
+}
