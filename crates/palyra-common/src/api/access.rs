@@ -84,7 +84,7 @@ pub struct NewToken {
     )]
     pub name: String,
     /// What it allows: at most what the caller may do.
-    #[cfg_attr(feature = "openapi", schema(min_items = 1, max_items = 64))]
+    #[cfg_attr(feature = "openapi", schema(min_items = 1))]
     pub scopes: Vec<Scope>,
     /// In how many seconds it ends, at most [`MAX_TOKEN_SECONDS`]; without this, never.
     #[serde(default, skip_serializing_if = "Option::is_none", deserialize_with = "whole")]

@@ -189,7 +189,7 @@ fn schemathesis_is_installed_outside_of_the_repository() {
     assert_eq!(run.code, Some(0), "{}", run.said);
     let packages = machine.path("repository/scripts/schemathesis.txt");
     let install = format!(
-        "python -m pip install --quiet --disable-pip-version-check --requirement {}",
+        "python3 -m pip install --quiet --disable-pip-version-check --requirement {}",
         packages.display()
     );
     assert_eq!(run.changes, [format!("python3 -m venv {}", folder.display()), install]);

@@ -21,7 +21,6 @@ const CHANGING: &[&str] = &[
     "rustup ",
     "cargo install ",
     "python3 -m ",
-    "python -m ",
     "seen: ",
 ];
 
