@@ -6,6 +6,7 @@ mod preflight;
 
 use std::time::Instant;
 
+use axum::body::Bytes;
 use palyra_common::api::{Check, CheckState, Doctor};
 use palyra_storage::lease::LeaseName;
 
@@ -20,6 +21,7 @@ pub(crate) async fn inside(app: &App) -> Doctor {
     let data_dir = &app.place.data_dir;
     let checks = vec![
         database(app).await,
+        blobs(app).await,
         leases(app).await,
         vault(app).await,
         owner(app).await,
@@ -50,13 +52,32 @@ async fn database(app: &App) -> Check {
                 // Nobody waits for it; it ends by itself if this fails.
                 let _ = app.leases.release(lease).await;
             }
-            let seen = format!("{}: a write took {took} ms", app.db.engine().as_str());
+            let version = app.db.engine_version().await.unwrap_or_default();
+            let engine = app.db.engine().as_str();
+            let seen = format!("{engine} {version}: a lease was taken in {took} ms");
             if took <= SLOW_WRITE_MS {
                 return check(name, CheckState::Ok, seen);
             }
             let slow = check(name, CheckState::Warning, seen);
             advised(slow, "Look for a slow or busy disk, or a far-away database server.")
         }
+        Err(error) => {
+            let envelope = error.envelope();
+            let failed = check(name, CheckState::Failed, envelope.to_string());
+            advised(failed, envelope.recovery_hint())
+        }
+    }
+}
+
+/// What is put comes back. Nobody holds it, so it is collected after a day.
+async fn blobs(app: &App) -> Check {
+    let name = "blob_round_trip";
+    let round_trip = async {
+        let id = app.blobs.put(Bytes::from_static(b"what a doctor puts")).await?;
+        app.blobs.get(&id).await
+    };
+    match round_trip.await {
+        Ok(_) => check(name, CheckState::Ok, "what was put came back"),
         Err(error) => {
             let envelope = error.envelope();
             let failed = check(name, CheckState::Failed, envelope.to_string());

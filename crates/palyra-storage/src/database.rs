@@ -123,6 +123,11 @@ impl Database {
         self.read(schema::read).await
     }
 
+    /// The version of SQLite or of the Postgres server, in its own words.
+    pub async fn engine_version(&self) -> Result<String, StorageError> {
+        self.read(schema::engine_version).await
+    }
+
     /// Finishes what was submitted, refuses what comes after, and returns when every thread has
     /// ended and the data directory is free again.
     pub async fn close(&self) {

@@ -183,3 +183,15 @@ fn the_socket_is_for_the_user_of_the_daemon_alone() {
         daemon.process.wait_for_line("another user was turned away", LIMIT).unwrap();
     }
 }
+
+#[test]
+fn the_doctor_is_content_with_a_new_installation() {
+    let daemon = Daemon::start();
+    daemon.tcp("GET", &daemon.login_path(), &[], "");
+    let checks = daemon.local("GET", "/admin/v1/doctor", "").json()["checks"].clone();
+    let checks = checks.as_array().unwrap();
+    for name in ["database", "blob_round_trip", "leases", "vault", "owner", "disk_space", "clock"] {
+        let check = checks.iter().find(|check| check["name"] == name).unwrap();
+        assert_eq!(check["state"], "ok", "{check}");
+    }
+}

@@ -35,6 +35,11 @@ const FIRST_TABLE: Sql = sql!(
      ORDER BY name LIMIT 1"
 );
 
+const ENGINE_VERSION: Sql = sql!(
+    sqlite: "SELECT sqlite_version()",
+    postgres: "SELECT current_setting('server_version')",
+);
+
 const OUR_COLUMNS: [&str; 4] = ["id", "version", "oldest_binary", "touched"];
 
 /// Why a table `schema_state` is not ours.
@@ -92,4 +97,9 @@ pub(crate) fn set(tx: &mut Tx<'_>, state: SchemaState) -> Result<(), StorageErro
 /// A write that changes nothing anybody reads.
 pub(crate) fn touch(statements: &mut dyn Statements) -> Result<(), StorageError> {
     statements.execute(&TOUCH, params![]).map(drop)
+}
+
+/// The version of SQLite or of the Postgres server, in its own words.
+pub(crate) fn engine_version(tx: &mut Tx<'_>) -> Result<String, StorageError> {
+    tx.query_one(&ENGINE_VERSION, params![], |row| row.get(0))
 }
