@@ -75,7 +75,7 @@ pub(crate) struct HttpConfig {
     pub(crate) max_header_bytes: u32,
     /// How deep the JSON of a request may be nested.
     pub(crate) max_json_depth: u32,
-    /// How many connections may be open at once.
+    /// How many connections may be open at once, and as many of gRPC.
     pub(crate) max_connections: u32,
     /// How many requests are worked on at once. Further ones are told to come back.
     pub(crate) max_requests: u32,

@@ -53,6 +53,7 @@ fn an_unknown_option_is_refused_by_name() {
 fn a_type_is_told_in_plain_words() {
     assert!(told("storage = 5\n").contains("expected a section, as in [name]"));
     assert!(told("[storage]\nqueue = \"x\"\n").contains("expected a whole number"));
+    assert!(!told("[storage]\nurl = 4711\n").contains("4711"));
     let open = told("[storage]\nurl = \"postgres://a:geheim@h/x\n");
     assert!(open.contains("expected a quote") && !open.contains("geheim"), "{open}");
 }

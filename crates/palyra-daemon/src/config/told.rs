@@ -31,8 +31,21 @@ pub(super) fn place(text: &str, span: &Range<usize>) -> String {
     format!("line {line}, column {column}")
 }
 
+/// What was met instead may be a secret, also where it is a number: `invalid type, expected …`.
+fn without_value(message: &str) -> String {
+    for mistake in ["invalid type: ", "invalid value: "] {
+        if let Some((before, met)) = message.split_once(mistake)
+            && let Some((_, expected)) = met.split_once(", expected")
+        {
+            return format!("{before}{}, expected{expected}", mistake.trim_end_matches(": "));
+        }
+    }
+    message.to_owned()
+}
+
 /// The message on one line, with `"…"` for every text between quotes.
 pub(crate) fn without_quotations(message: &str) -> String {
+    let message = &without_value(message);
     let (mut kept, mut quoted, mut escaped) = (String::new(), false, false);
     for char in message.chars() {
         match char {

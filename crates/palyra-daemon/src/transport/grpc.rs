@@ -2,11 +2,11 @@
 
 mod auth;
 mod gateway;
+mod incoming;
 
 use tokio::net::TcpListener;
 use tokio::sync::watch;
 use tonic::service::Routes;
-use tonic::transport::server::TcpIncoming;
 
 use crate::app::App;
 
@@ -46,6 +46,7 @@ pub(crate) async fn serve(
     let stopped = async move {
         let _ = stop.wait_for(|stop| *stop).await;
     };
+    let incoming = incoming::incoming(listener, limits.http.max_connections as usize);
     let served = tonic::transport::Server::builder()
         .timeout(limits.http.request_timeout.into())
         .http2_max_header_list_size(limits.http.max_header_bytes)
@@ -53,7 +54,7 @@ pub(crate) async fn serve(
         .max_concurrent_streams(128)
         .layer(auth::AuthLayer::new(app))
         .add_routes(routes)
-        .serve_with_incoming_shutdown(TcpIncoming::from(listener), stopped);
+        .serve_with_incoming_shutdown(incoming, stopped);
     tokio::select! {
         served = served => Ok(served?),
         () = too_late(stopping, drain.into()) => {

@@ -71,10 +71,18 @@ fn what_cannot_be_understood_is_refused() {
     let (_, secret) = daemon.token(&["tokens:read", "tokens:write"]);
     let bearer = format!("Authorization: Bearer {secret}");
     let json = "Content-Type: application/json";
-    for body in ["", "{", "[]", "{\"name\": 1}", "{\"name\": \"a\", \"scopes\": [\"geheim\"]}"] {
+    for body in [
+        "",
+        "{",
+        "[]",
+        "{\"name\": 1}",
+        "{\"name\": 471100815}",
+        "{\"name\": \"a\", \"scopes\": [\"geheim\"]}",
+    ] {
         let answer = daemon.tcp("POST", "/admin/v1/tokens", &[&bearer, json], body);
         assert_eq!((answer.status, answer.code().as_str()), (400, "http/malformed"), "{body}");
-        assert!(!answer.body.contains("geheim"), "what was sent is not repeated: {answer:?}");
+        let repeated = answer.body.contains("geheim") || answer.body.contains("471100815");
+        assert!(!repeated, "what was sent is not repeated: {answer:?}");
     }
     let text = daemon.tcp("POST", "/admin/v1/tokens", &[&bearer, "Content-Type: text/plain"], "{}");
     assert_eq!((text.status, text.code().as_str()), (415, "http/media_type"));
