@@ -31,7 +31,10 @@ pub(crate) struct Parts {
     pub(crate) clock: Arc<dyn Clock>,
     pub(crate) identity: Identity,
     pub(crate) vault: Vault,
+    /// What was read last. Only live options of it are in force.
     pub(crate) settings: Live<Loaded>,
+    /// What this process was started with.
+    pub(crate) started_with: Loaded,
     /// What was said outside of the configuration file; it stays as it is until the next start.
     pub(crate) given: Given,
     /// The names under which we are reached.
@@ -66,9 +69,9 @@ impl App {
         Self(Arc::new(parts))
     }
 
-    /// The configuration in force.
-    pub(crate) fn config(&self) -> Arc<Config> {
-        self.settings.load().config.clone()
+    /// The configuration in force. Live options are in their own places: see [`Parts::hosts`].
+    pub(crate) fn config(&self) -> &Config {
+        &self.started_with.config
     }
 
     /// What a backup is made of.

@@ -26,6 +26,7 @@ pub(crate) use options::all as options;
 pub(crate) use told::without_quotations;
 
 use crate::failure::Failure;
+use crate::transport::listen::check_address;
 
 /// The whole configuration.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -160,6 +161,9 @@ impl Config {
         self.storage.check().map_err(|error| Failure::Refused(error.envelope()))?;
         self.vault.check().map_err(|error| Failure::Refused(error.envelope()))?;
         crate::log::filter(&self.log.level)?;
+        let profile = self.deployment.profile;
+        check_address("http.bind", self.http.bind, profile)?;
+        check_address("grpc.bind", self.grpc.bind, profile)?;
         let refuse = |what: &str| Err(Failure::Option { what: what.into() });
         let http = &self.http;
         if http.max_header_bytes < 8_192 || http.max_header_bytes > 1 << 20 {

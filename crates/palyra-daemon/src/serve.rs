@@ -14,6 +14,7 @@ use palyra_storage::retention::{Sweeper, ground_rules};
 use palyra_storage::{Database, MIGRATIONS, OpenOptions, SystemClock};
 use palyra_vault::Redactor;
 use stop::Stop;
+use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio::sync::watch;
 use tokio::task::JoinSet;
 
@@ -22,7 +23,7 @@ use crate::config::{Given, Loaded};
 use crate::failure::Failure;
 use crate::runtime_file::RuntimeFile;
 use crate::transport::http::{Listeners, login_link, router};
-use crate::transport::{grpc, http};
+use crate::transport::{grpc, http, listen};
 use crate::{audit, log, metrics, settings};
 
 /// How often old rows are looked for.
@@ -32,6 +33,8 @@ const SWEEP_EVERY: palyra_common::time::Duration = palyra_common::time::Duration
 pub(crate) async fn serve(given: Given, data_dir: &Path, loaded: Loaded) -> Result<(), Failure> {
     // Listen first: a signal that comes during the start is not lost.
     let mut stop = Stop::listen().map_err(|error| Failure::Startup(error.into()))?;
+    let hangup = signal(SignalKind::hangup()).map_err(|error| Failure::Startup(error.into()))?;
+    listen::check_socket_path(data_dir)?;
     let redactor = Redactor::new();
     let log = log::start(&loaded.config.log, redactor.clone())?;
     for name in &loaded.strange_env {
@@ -53,7 +56,7 @@ pub(crate) async fn serve(given: Given, data_dir: &Path, loaded: Loaded) -> Resu
     let (clock, metrics) = (Arc::new(SystemClock), metrics::start()?);
     let start = parts::Start { db, clock, given, loaded, log, metrics, redactor };
     tokio::select! {
-        ended = work(start, data_dir, asked) => ended,
+        ended = work(start, data_dir, hangup, asked) => ended,
         () = stop.twice(ask) => Err(Failure::AskedTwice),
     }
 }
@@ -62,6 +65,7 @@ pub(crate) async fn serve(given: Given, data_dir: &Path, loaded: Loaded) -> Resu
 async fn work(
     start: parts::Start,
     data_dir: &Path,
+    hangup: Signal,
     asked: watch::Receiver<Option<&'static str>>,
 ) -> Result<(), Failure> {
     let (app, listeners) = parts::open(start, data_dir).await?;
@@ -75,7 +79,7 @@ async fn work(
     services.spawn(keeper.run(until(stopped.clone())));
     services.spawn(sweeper(&app).run(until(stopped.clone())));
     services.spawn(app.vault.feed().run(until(stopped.clone())));
-    services.spawn(reload_when_asked(app.clone(), until(stopped.clone())));
+    services.spawn(reload_when_asked(app.clone(), hangup, until(stopped.clone())));
     let serving = Listeners { tcp: listeners.http, local: listeners.local };
     services.spawn(http_server(&app).run(serving, stopped.clone()));
     let grpc = grpc::serve(app.clone(), listeners.grpc, stopped);
@@ -125,12 +129,7 @@ fn http_server(app: &App) -> http::Server {
 
 /// SIGHUP: reads the configuration again. In a terminal it means that the terminal has gone, which
 /// is a stop (see [`stop`]).
-async fn reload_when_asked(app: App, shutdown: impl Future<Output = ()>) {
-    use tokio::signal::unix::{SignalKind, signal};
-    let Ok(mut hangup) = signal(SignalKind::hangup()) else {
-        tracing::warn!("SIGHUP cannot be listened for, so the configuration is not reloaded");
-        return;
-    };
+async fn reload_when_asked(app: App, mut hangup: Signal, shutdown: impl Future<Output = ()>) {
     tokio::pin!(shutdown);
     loop {
         tokio::select! {

@@ -1,6 +1,7 @@
 //! Changing the configuration of a running daemon.
 
-use palyra_common::api::{ConfigChange, ConfigChanged};
+use palyra_common::api::{ConfigChange, ConfigChanged, ConfigView};
+use palyra_common::{ErrorCode, StableErrorEnvelope};
 
 use crate::app::App;
 use crate::audit;
@@ -19,10 +20,15 @@ pub(crate) fn reload(app: &App) -> Result<Vec<String>, Failure> {
 pub(crate) async fn change(
     app: &App,
     change: ConfigChange,
+    expected: Option<&str>,
     (actor, origin): (String, String),
 ) -> Result<ConfigChanged, Failure> {
     let _one_at_a_time = app.changing.lock().await;
     let before = config::load(&app.given, &app.place.data_dir)?;
+    if expected.is_some_and(|tag| tag != "*" && tag != before.tag()) {
+        let what = "the configuration has changed since it was read";
+        return Err(Failure::Refused(StableErrorEnvelope::new(ErrorCode::CommonConflict, what)));
+    }
     let text = config::edited(&before.file, before.text(), &change)?;
     let after = config::layered(&app.given, before.file.clone(), &text)?;
     let keys: Vec<String> = change.set.into_keys().chain(change.unset).collect();
@@ -55,12 +61,29 @@ pub(crate) fn outcome(after: &Loaded, keys: &[String]) -> ConfigChanged {
     changed
 }
 
+/// What decides which programs the daemon runs and where it keeps everything: whoever may change
+/// the configuration from elsewhere must not gain the daemon's user by it.
+pub(crate) fn is_for_local_owner(key: &str) -> bool {
+    ["vault.", "storage."].iter().any(|section| key.starts_with(section))
+}
+
+/// The values in force, and beside them those of the next start where they differ.
+pub(crate) fn view(app: &App) -> ConfigView {
+    let (mut view, latest) = (app.started_with.view(), app.settings.load().view());
+    for (option, latest) in view.options.iter_mut().zip(latest.options) {
+        if option.live {
+            *option = latest;
+        } else if option.value != latest.value {
+            option.next = Some(latest.value);
+        }
+    }
+    view
+}
+
 fn apply(app: &App, loaded: Loaded) -> Result<Vec<String>, Failure> {
     app.log.set_level(&loaded.config.log.level)?;
     app.hosts.store(hosts::ours(app.place.http, &loaded.config.http.hosts));
-    let (old, new) = (app.settings.load().view(), loaded.view());
-    let differs = old.options.iter().zip(&new.options).filter(|(old, new)| old.value != new.value);
-    let waiting = differs.filter(|(_, new)| !new.live).map(|(_, new)| new.key.clone()).collect();
     app.settings.store(loaded);
-    Ok(waiting)
+    let waiting = view(app).options.into_iter().filter(|option| option.next.is_some());
+    Ok(waiting.map(|option| option.key).collect())
 }

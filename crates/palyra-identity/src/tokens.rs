@@ -140,7 +140,7 @@ impl Identity {
 
     /// One token: whoever may see tokens sees those within reach, and a token sees itself.
     pub async fn token(&self, by: &Access, id: TokenId) -> Result<Token, AuthError> {
-        if by.credential != Credential::Token(id) {
+        if by.credential != Credential::Token(id) && by.require(Scope::TokensWrite).is_err() {
             by.require(Scope::TokensRead)?;
         }
         let found = self.0.db.read(move |tx| api_tokens::one(tx, id)).await?;

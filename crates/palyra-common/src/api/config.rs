@@ -31,6 +31,9 @@ pub struct ConfigOption {
     pub live: bool,
     /// What it is for.
     pub doc: String,
+    /// The value from the next start on, where it is another.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub next: Option<Value>,
 }
 
 /// A change of the configuration file.

@@ -19,6 +19,7 @@ impl Loaded {
                 env: option.env(),
                 live: option.is_live(),
                 doc: option.doc.clone(),
+                next: None,
             }
         });
         ConfigView { file: self.file.display().to_string(), options: options.collect() }

@@ -17,12 +17,7 @@ pub(crate) async fn tcp(
     address: SocketAddr,
     profile: DeploymentProfile,
 ) -> Result<TcpListener, Failure> {
-    let request = BindRequest { address: address.ip(), tls: TlsMode::Off, acknowledgements: &[] };
-    let reason = judge_bind(profile.spec().bind, &request);
-    if !reason.is_allowed() {
-        let what = format!("{option}: {address} is refused: {}", words(reason));
-        return Err(refused(ErrorCode::DaemonAddressRefused, what));
-    }
+    check_address(option, address, profile)?;
     TcpListener::bind(address).await.map_err(|error| {
         let code = match error.kind() {
             std::io::ErrorKind::AddrInUse => ErrorCode::DaemonAddressInUse,
@@ -53,6 +48,38 @@ pub(crate) async fn socket(data_dir: &Path) -> Result<(UnixListener, PathBuf), F
     // Whoever comes before this is turned away by the check of their user id.
     std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o600)).map_err(wrong)?;
     Ok((listener, path))
+}
+
+/// The longest path that a socket can have, on the systems that allow the least.
+const LONGEST_SOCKET_PATH: usize = 103;
+
+/// Refuses a data directory whose socket nobody could open, before anything is made in it.
+pub(crate) fn check_socket_path(data_dir: &Path) -> Result<(), Failure> {
+    let most = LONGEST_SOCKET_PATH - SOCKET.len() - 1;
+    let length = data_dir.as_os_str().len();
+    if length <= most {
+        return Ok(());
+    }
+    let what = format!(
+        "the path of the data directory has {length} bytes, and at most {most} leave room for the \
+         socket in it; choose a shorter one with --data-dir"
+    );
+    Err(Failure::Option { what })
+}
+
+/// Why the profile does not allow this address, if it does not.
+pub(crate) fn check_address(
+    option: &str,
+    address: SocketAddr,
+    profile: DeploymentProfile,
+) -> Result<(), Failure> {
+    let request = BindRequest { address: address.ip(), tls: TlsMode::Off, acknowledgements: &[] };
+    let reason = judge_bind(profile.spec().bind, &request);
+    if reason.is_allowed() {
+        return Ok(());
+    }
+    let what = format!("{option}: {address} is refused: {}", words(reason));
+    Err(refused(ErrorCode::DaemonAddressRefused, what))
 }
 
 fn refused(code: ErrorCode, what: String) -> Failure {

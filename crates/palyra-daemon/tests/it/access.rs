@@ -20,6 +20,7 @@ fn csrf(daemon: &Daemon, cookie: &str) -> String {
 fn the_printed_link_works_once_and_makes_the_owner() {
     let daemon = Daemon::start();
     let path = daemon.login_path();
+    assert_eq!(daemon.tcp("HEAD", &path, &[], "").status, 405, "a look does not use it up");
     let first = daemon.tcp("GET", &path, &[], "");
     assert_eq!(first.status, 200, "{first:?}");
     let cookie = cookie(&first);
@@ -194,4 +195,25 @@ fn the_doctor_is_content_with_a_new_installation() {
         let check = checks.iter().find(|check| check["name"] == name).unwrap();
         assert_eq!(check["state"], "ok", "{check}");
     }
+}
+
+#[test]
+fn what_decides_which_programs_run_is_the_local_owners_alone() {
+    let daemon = Daemon::start();
+    let (_, secret) = daemon.token(&["secrets:write", "config:write", "tokens:write"]);
+    let bearer = format!("Authorization: Bearer {secret}");
+    let headers = [bearer.as_str(), "Content-Type: application/json"];
+    for body in [r#"{"command": ["/bin/true"]}"#, r#"{"passphrase": "of another"}"#] {
+        let refused = daemon.tcp("POST", "/admin/v1/secrets/rotate-master", &headers, body);
+        assert_eq!((refused.status, refused.code().as_str()), (403, "auth/forbidden"), "{body}");
+    }
+    for body in
+        [r#"{"set": {"vault.key_command": ["/bin/true"]}}"#, r#"{"unset": ["storage.url"]}"#]
+    {
+        let refused = daemon.tcp("PATCH", "/admin/v1/config", &headers, body);
+        assert_eq!((refused.status, refused.code().as_str()), (403, "auth/forbidden"), "{body}");
+    }
+    let other = daemon.token(&["status:read"]).0;
+    let revoked = daemon.tcp("DELETE", &format!("/admin/v1/tokens/{other}"), &headers, "");
+    assert_eq!(revoked.status, 200, "whoever may revoke is told so: {revoked:?}");
 }

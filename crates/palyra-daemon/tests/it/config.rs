@@ -149,3 +149,45 @@ fn a_password_is_never_shown() {
     assert_eq!(stray.status.code(), Some(2));
     assert!(!told.contains("geheim@"), "{told}");
 }
+
+/// Closed before the answer: the file is written, so it is recorded and in force as well.
+#[test]
+fn a_change_whose_caller_goes_away_is_whole() {
+    use std::io::Write;
+    let daemon = Daemon::start();
+    for n in 0..10 {
+        let body = format!("{{\"set\": {{\"http.hosts\": [\"n{n}.example\"]}}}}");
+        let mut stream = std::os::unix::net::UnixStream::connect(&daemon.running.socket).unwrap();
+        let head = "PATCH /admin/v1/config HTTP/1.1\r\nHost: x\r\nContent-Type: application/json";
+        write!(stream, "{head}\r\nContent-Length: {}\r\n\r\n{body}", body.len()).unwrap();
+        drop(stream);
+    }
+    let file = daemon.data_dir().join("palyra.toml");
+    let deadline = std::time::Instant::now() + LIMIT;
+    loop {
+        let text = std::fs::read_to_string(&file).unwrap_or_default();
+        let view = daemon.local("GET", "/admin/v1/config", "").json();
+        let (hosts, _) = option(&view, "http.hosts");
+        let events = daemon.local("GET", "/admin/v1/events?action=config.changed", "").json();
+        let recorded = events["items"].as_array().unwrap().len();
+        let in_force = hosts[0].as_str().is_some_and(|host| text.contains(host));
+        if in_force && recorded > 0 {
+            break;
+        }
+        assert!(std::time::Instant::now() < deadline, "{text}: {hosts}, {recorded} recorded");
+        std::thread::sleep(std::time::Duration::from_millis(10));
+    }
+}
+
+#[test]
+fn what_needs_a_restart_is_not_in_force_before_it() {
+    let daemon = Daemon::start();
+    let change = r#"{"set": {"http.open_metrics": true}}"#;
+    let changed = daemon.local("PATCH", "/admin/v1/config", change).json();
+    assert_eq!(changed["needs_restart"], serde_json::json!(["http.open_metrics"]));
+    assert_eq!(daemon.tcp("GET", "/metrics", &[], "").status, 401);
+    let view = daemon.local("GET", "/admin/v1/config", "").json();
+    let options = view["options"].as_array().unwrap();
+    let shown = options.iter().find(|option| option["key"] == "http.open_metrics").unwrap();
+    assert_eq!((&shown["value"], &shown["next"]), (&false.into(), &true.into()), "{shown}");
+}

@@ -178,4 +178,21 @@ fn an_address_that_others_can_reach_is_refused() {
         .unwrap();
     assert_eq!(told.status.code(), Some(1));
     assert!(String::from_utf8_lossy(&told.stderr).contains("daemon/address_refused"));
+    let file = folder.path().join("other.toml");
+    std::fs::write(&file, "[grpc]\nbind = \"192.168.0.1:1\"\n").unwrap();
+    let checked = std::process::Command::new(env!("CARGO_BIN_EXE_palyrad"))
+        .args(["config", "validate"])
+        .arg(file)
+        .output()
+        .unwrap();
+    assert!(String::from_utf8_lossy(&checked.stderr).contains("daemon/address_refused"));
+}
+
+#[test]
+fn a_data_directory_whose_socket_could_not_be_opened_is_refused_before_it_is_made() {
+    let folder = tempfile::tempdir().unwrap();
+    let long = folder.path().join("a".repeat(120));
+    let (code, told) = refused(palyrad().data_dir(&long));
+    assert_eq!(code, Some(2), "{told}");
+    assert!(told.contains("at most") && !long.exists(), "{told}");
 }

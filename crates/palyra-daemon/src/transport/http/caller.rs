@@ -32,6 +32,16 @@ impl Caller {
         Ok(self)
     }
 
+    /// Refuses whoever is not on the daemon's own machine and user: `what` decides which programs
+    /// run there and where everything is kept, which no scope over the network is enough for.
+    pub(crate) fn only_local(&self, what: &str) -> Answer<()> {
+        if self.access.credential == Credential::LocalOwner {
+            return Ok(());
+        }
+        let what = format!("{what} can only be changed through the daemon's local socket");
+        Err(Refusal::new(ErrorCode::AuthForbidden, what))
+    }
+
     /// From where, for the audit trail.
     pub(crate) fn origin(&self) -> Origin {
         Origin::new(&self.door.origin())

@@ -15,6 +15,7 @@ fn option(default: Value) -> ConfigOption {
         env: "PALYRA_A_B".into(),
         live: true,
         doc: String::new(),
+        next: None,
     }
 }
 

@@ -1,4 +1,5 @@
 use std::io::{self, Write};
+use std::time::Duration;
 
 use axum::body::{Body, Bytes};
 use axum::extract::State;
@@ -21,6 +22,9 @@ const WAITING_PIECES: usize = 8;
 #[schema(value_type = String, format = Binary)]
 #[expect(dead_code, reason = "only its description is used")]
 pub(crate) struct BackupFile(Vec<u8>);
+
+/// How long a reader may take for one piece: until then retention waits on all nodes.
+const READER_PATIENCE: Duration = Duration::from_secs(60);
 
 /// Makes a backup of everything but the master key, and sends it as it is made
 ///
@@ -77,8 +81,11 @@ struct Pieces(mpsc::Sender<io::Result<Bytes>>);
 
 impl Write for Pieces {
     fn write(&mut self, piece: &[u8]) -> io::Result<usize> {
-        let sent = self.0.blocking_send(Ok(Bytes::copy_from_slice(piece)));
-        sent.map_err(|_| io::Error::new(io::ErrorKind::BrokenPipe, "nobody reads the backup"))?;
+        let gone = || io::Error::new(io::ErrorKind::BrokenPipe, "nobody reads the backup");
+        let sending = self.0.send(Ok(Bytes::copy_from_slice(piece)));
+        let sent = tokio::time::timeout(READER_PATIENCE, sending);
+        let sent = tokio::runtime::Handle::current().block_on(sent);
+        sent.map_err(|_| gone())?.map_err(|_| gone())?;
         Ok(piece.len())
     }
 

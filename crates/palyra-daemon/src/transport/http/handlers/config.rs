@@ -1,15 +1,15 @@
 use axum::Json;
 use axum::extract::State;
 use axum::http::{HeaderMap, HeaderValue, header};
-use palyra_common::ErrorCode;
 use palyra_common::api::{ConfigChange, ConfigChanged, ConfigView};
 use palyra_common::runtime_contracts::Scope;
 
 use crate::app::App;
+use crate::failure::Failure;
 use crate::settings;
 use crate::transport::http::body::JsonBody;
 use crate::transport::http::caller::Caller;
-use crate::transport::http::refusal::{Answer, Refusal};
+use crate::transport::http::refusal::Answer;
 
 /// Every option, the value in force and where it comes from
 #[utoipa::path(get, path = "/admin/v1/config", tag = "config",
@@ -21,11 +21,12 @@ pub(crate) async fn show_config(
 ) -> Answer<(HeaderMap, Json<ConfigView>)> {
     caller.allow(Scope::ConfigRead)?;
     let loaded = app.settings.load();
+    let view = settings::view(&app);
     let mut headers = HeaderMap::new();
     if let Ok(tag) = HeaderValue::from_str(&loaded.tag()) {
         headers.insert(header::ETAG, tag);
     }
-    Ok((headers, Json(loaded.view())))
+    Ok((headers, Json(view)))
 }
 
 /// Changes options in the configuration file
@@ -39,11 +40,15 @@ pub(crate) async fn change_config(
     JsonBody(change): JsonBody<ConfigChange>,
 ) -> Answer<Json<ConfigChanged>> {
     let caller = caller.allow(Scope::ConfigWrite)?;
-    let expected = headers.get(header::IF_MATCH).map(|tag| tag.to_str().unwrap_or_default());
-    if expected.is_some_and(|tag| tag != "*" && tag != app.settings.load().tag()) {
-        let what = "the configuration has changed since it was read";
-        return Err(Refusal::new(ErrorCode::CommonConflict, what));
+    let deciding = change.set.keys().chain(&change.unset);
+    if let Some(key) = deciding.into_iter().find(|key| settings::is_for_local_owner(key)) {
+        caller.only_local(key)?;
     }
+    let expected = headers.get(header::IF_MATCH).map(|tag| tag.to_str().unwrap_or_default());
+    let expected = expected.map(str::to_owned);
     let by = (caller.access.principal.to_string(), caller.origin().as_str().to_owned());
-    Ok(Json(settings::change(&app, change, by).await?))
+    // Whoever asks may go away; a file that was written is also recorded and put into force.
+    let changing =
+        tokio::spawn(async move { settings::change(&app, change, expected.as_deref(), by).await });
+    Ok(Json(changing.await.map_err(|error| Failure::Startup(error.into()))??))
 }

@@ -1,5 +1,5 @@
 use axum::extract::State;
-use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
+use axum::http::{HeaderMap, HeaderValue, Method, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use axum::{Extension, Json};
 use palyra_common::ErrorCode;
@@ -35,8 +35,14 @@ pub(crate) struct Link {
 pub(crate) async fn login(
     State(app): State<App>,
     Extension(door): Extension<Door>,
+    method: Method,
     QueryOf(link): QueryOf<Link>,
 ) -> Response {
+    if method != Method::GET {
+        // Whoever only looks must not use the link up.
+        let what = "a login link is opened with GET";
+        return Refusal::new(ErrorCode::HttpMethod, what).into_response();
+    }
     let new = match app.identity.redeem(&link.code, &Origin::new(&door.origin())).await {
         Ok(new) => new,
         Err(error) => return page::refused(&Refusal::from(error)),

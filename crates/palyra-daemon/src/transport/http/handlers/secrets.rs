@@ -9,6 +9,7 @@ use palyra_common::runtime_contracts::Scope;
 use palyra_vault::{Actor, NewMaster, NextStep, SecretInfo, SecretName, SecretString};
 
 use crate::app::App;
+use crate::failure::Failure;
 use crate::transport::http::body::{JsonBody, PathOf};
 use crate::transport::http::caller::Caller;
 use crate::transport::http::refusal::{Answer, Refusal};
@@ -71,6 +72,9 @@ pub(crate) async fn rotate_master(
     JsonBody(body): JsonBody<RotateMaster>,
 ) -> Answer<Json<MasterRotated>> {
     let caller = caller.allow(Scope::SecretsWrite)?;
+    if body.passphrase.is_some() || body.command.is_some() {
+        caller.only_local("where the master key comes from")?;
+    }
     let new = match (body.passphrase, body.command) {
         (Some(passphrase), None) => NewMaster::Passphrase(SecretString::from(passphrase)),
         (None, Some(command)) => NewMaster::Command(command),
@@ -80,7 +84,9 @@ pub(crate) async fn rotate_master(
             return Err(Refusal::new(ErrorCode::CommonInvalidInput, what));
         }
     };
-    let rotated = app.vault.rotate_master(new, &actor(&caller)).await?;
+    // Whoever asks may go away; what was begun is finished.
+    let rotating = tokio::spawn(async move { app.vault.rotate_master(new, &actor(&caller)).await });
+    let rotated = rotating.await.map_err(|error| Failure::Startup(error.into()))??;
     let next_step = next_step(rotated.next).map(str::to_owned);
     let key_id = rotated.key_id.to_string();
     Ok(Json(MasterRotated { key_id, rewrapped: rotated.versions, next_step }))
