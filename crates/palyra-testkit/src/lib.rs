@@ -1,6 +1,6 @@
 //! What tests of this workspace share: a throw-away Postgres and a proxy that cuts connections at
 //! COMMIT, an S3 server with faults, child processes to kill and restart, crash points, a fake
-//! clock, printed seeds, full disks.
+//! clock, printed seeds, full disks, figures of benches.
 //!
 //! A dev-dependency only. It never links a database driver: Postgres is driven through its own
 //! installed programs. Whatever is started here ends and is removed with the test process, also
@@ -13,6 +13,7 @@ mod tool;
 
 pub mod clock;
 pub mod crash;
+pub mod figures;
 pub mod fs;
 pub mod postgres;
 pub mod process;

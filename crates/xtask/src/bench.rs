@@ -25,7 +25,10 @@ struct Bench {
 }
 
 /// Every bench of the workspace.
-const BENCHES: &[Bench] = &[Bench { package: "palyra-storage", name: "storage" }];
+const BENCHES: &[Bench] = &[
+    Bench { package: "palyra-daemon", name: "daemon" },
+    Bench { package: "palyra-storage", name: "storage" },
+];
 
 /// What a goal that was missed means for the outcome.
 #[derive(Clone, Copy, PartialEq, Eq)]

@@ -1,8 +1,7 @@
 //! How much of the engines' raw speed storage keeps. Each figure is measured together with its
 //! reference, turn by turn in one run, so that a noisy machine disturbs both alike.
-#![allow(clippy::print_stdout, clippy::unwrap_used, reason = "a bench that fails should stop")]
+#![allow(clippy::unwrap_used, reason = "a bench that fails should stop")]
 
-mod figures;
 mod postgres;
 mod queue;
 mod sqlite;

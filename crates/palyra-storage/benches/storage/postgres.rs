@@ -7,8 +7,8 @@ use palyra_testkit::postgres::{DatabaseLocale, PostgresServer};
 use tokio::runtime::Runtime;
 use tokio_postgres::{Client, NoTls, Statement};
 
-use crate::figures::{Goal, in_turns, rate, report};
 use crate::queue::{self, BATCH, CALLERS, Ids, PAYLOAD};
+use palyra_testkit::figures::{Goal, in_turns, rate, report};
 
 const TURNS: usize = 5;
 const CONNECTIONS: usize = 8;
@@ -45,7 +45,7 @@ fn commits(runtime: &Runtime, db: &Database, url: &str) {
             rate(ROWS, || runtime.block_on(insert_plainly(clients, &ids)))
         },
     );
-    report("storage.commit.postgres", "commits/s", measured, Goal::AtLeast(0.7));
+    report("storage.commit.postgres", "commits/s", measured, Some(Goal::AtLeast(0.7)));
 }
 
 async fn connect(url: &str, count: usize) -> Vec<Client> {
@@ -102,7 +102,7 @@ fn claims(runtime: &Runtime, db: &Database, url: &str) {
             })
         },
     );
-    report("storage.claim.postgres", "rows/s", measured, Goal::AtLeast(0.6));
+    report("storage.claim.postgres", "rows/s", measured, Some(Goal::AtLeast(0.6)));
 }
 
 /// A client with its two statements.

@@ -8,8 +8,8 @@ use palyra_storage::{Database, OpenOptions, params};
 use rusqlite::Connection;
 use tokio::runtime::Runtime;
 
-use crate::figures::{Goal, in_turns, median, millis, rate, report};
 use crate::queue::{self, BATCH, CALLERS, Ids, PAYLOAD};
+use palyra_testkit::figures::{Goal, in_turns, median, millis, rate, report};
 
 const TURNS: usize = 7;
 const EACH: usize = 150;
@@ -46,7 +46,7 @@ fn group_commit(runtime: &Runtime, db: &Database, raw: &Raw) {
     };
     let plain =
         in_turns(TURNS, inserted, || rate(ROWS, || raw.insert_in_groups(raw_ids.take(ROWS), ROWS)));
-    report("storage.group_commit.sqlite", "rows/s", plain, Goal::AtLeast(0.6));
+    report("storage.group_commit.sqlite", "rows/s", plain, Some(Goal::AtLeast(0.6)));
 
     let scripted = in_turns(
         TURNS,
@@ -56,13 +56,13 @@ fn group_commit(runtime: &Runtime, db: &Database, raw: &Raw) {
         },
         || rate(ROWS, || raw.script_in_groups(raw_ids.take(ROWS), ROWS)),
     );
-    report("storage.group_commit.scripted", "units/s", scripted, Goal::AtLeast(0.5));
+    report("storage.group_commit.scripted", "units/s", scripted, Some(Goal::AtLeast(0.5)));
 
     let singles = ROWS / 8;
     let gain = in_turns(TURNS, inserted, || {
         rate(singles, || raw.insert_one_by_one(raw_ids.take(singles), singles))
     });
-    report("storage.group_gain.sqlite", "rows/s", gain, Goal::AtLeast(10.0));
+    report("storage.group_gain.sqlite", "rows/s", gain, Some(Goal::AtLeast(10.0)));
 }
 
 /// Alone, a caller must not wait for a group to fill.
@@ -89,7 +89,7 @@ fn idle(runtime: &Runtime, db: &Database, raw: &Raw) {
         },
         || one(&mut |id| raw.insert_one_by_one(id, 1)),
     );
-    report("storage.idle_commit_ms", "ms", measured, Goal::AtMost(1.5));
+    report("storage.idle_commit_ms", "ms", measured, Some(Goal::AtMost(1.5)));
 }
 
 fn claims(runtime: &Runtime, db: &Database, raw: &Raw) {
@@ -109,7 +109,7 @@ fn claims(runtime: &Runtime, db: &Database, raw: &Raw) {
         raw.fill(first(COUNT), COUNT);
         rate(COUNT, || (0..BATCHES).for_each(|_| raw.claim_and_settle()))
     });
-    report("storage.claim.sqlite", "rows/s", measured, Goal::AtLeast(0.6));
+    report("storage.claim.sqlite", "rows/s", measured, Some(Goal::AtLeast(0.6)));
 }
 
 /// The same work in front of a short and of a long queue, in turns.
@@ -135,7 +135,7 @@ fn growth(runtime: &Runtime) {
         cost
     };
     let measured = in_turns(101, || cost(&long.0), || cost(&short.0));
-    report("storage.claim.growth", "ms/batch", measured, Goal::AtMost(1.2));
+    report("storage.claim.growth", "ms/batch", measured, Some(Goal::AtMost(1.2)));
     runtime.block_on(async {
         short.0.close().await;
         long.0.close().await;

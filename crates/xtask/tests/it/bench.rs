@@ -14,7 +14,7 @@ fn bench(fixture: &Fixture, arguments: &[&str], figures: &str) -> Run {
 fn figures_are_collected_and_a_missed_goal_is_shown() {
     let fixture = Fixture::new();
     let both = format!("{MET}\n{MISSED}\n");
-    let run = bench(&fixture, &[], &both);
+    let run = bench(&fixture, &["storage"], &both);
     assert_eq!(run.code, Some(0), "{}{}", run.out, run.errors);
     let (table, place) = run.out.split_once("\n\n").unwrap();
     insta::assert_snapshot!(table, @r"
@@ -36,11 +36,11 @@ fn figures_are_collected_and_a_missed_goal_is_shown() {
 #[test]
 fn a_bench_that_aborts_or_measures_nothing_fails() {
     let fixture = Fixture::new();
-    let silent = bench(&fixture, &[], "");
+    let silent = bench(&fixture, &["storage"], "");
     assert_eq!(silent.code, Some(1));
     assert!(silent.out.contains("failed: storage: the bench wrote no figure"), "{}", silent.out);
 
-    let crashed = bench(&fixture, &[], "crash");
+    let crashed = bench(&fixture, &["storage"], "crash");
     assert_eq!(crashed.code, Some(1));
     assert!(crashed.out.contains("failed: storage: the bench ended with"), "{}", crashed.out);
 }

@@ -1,0 +1,76 @@
+//! The release build of `palyrad`.
+
+use std::io::{Read, Write};
+use std::net::{SocketAddr, TcpStream};
+use std::os::unix::net::UnixStream;
+use std::path::Path;
+use std::time::Duration;
+
+use palyra_common::data_dir::Running;
+use palyra_testkit::process::{Builder, Process};
+
+pub(crate) const LIMIT: Duration = Duration::from_secs(60);
+
+/// On free ports, with its key in the folder, and for any number of requests.
+pub(crate) fn palyrad(folder: &Path) -> Builder {
+    Process::builder(env!("CARGO_BIN_EXE_palyrad"))
+        .ready_line("palyrad is ready")
+        .args(["--http-bind", "127.0.0.1:0", "--grpc-bind", "127.0.0.1:0"])
+        .env("XDG_CONFIG_HOME", folder.join("config"))
+        .env("PALYRA_HTTP_REQUESTS_PER_SECOND", "0")
+        // They are of the bench, and the daemon would wonder about them.
+        .env_remove("PALYRA_BENCH_OUT")
+        .env_remove("PALYRA_BENCH_IDLE_SECONDS")
+        .data_dir(folder.join("data"))
+}
+
+pub(crate) struct Daemon {
+    pub(crate) process: Process,
+    pub(crate) http: SocketAddr,
+    running: Running,
+}
+
+impl Daemon {
+    pub(crate) fn start(folder: &Path) -> Self {
+        let process = palyrad(folder).spawn().unwrap();
+        process.wait_ready(LIMIT).unwrap();
+        let file = process.data_dir().unwrap().join("runtime.json");
+        let running: Running =
+            serde_json::from_str(&std::fs::read_to_string(file).unwrap()).unwrap();
+        Self { http: running.http.parse().unwrap(), process, running }
+    }
+
+    /// A token that may look at everything.
+    pub(crate) fn token(&self) -> String {
+        let scopes = ["status:read", "metrics:read", "secrets:read", "audit:read"];
+        let new = serde_json::json!({ "name": "bench", "scopes": scopes }).to_string();
+        let stream = UnixStream::connect(&self.running.socket).unwrap();
+        stream.set_read_timeout(Some(LIMIT)).unwrap();
+        let headers = format!("Content-Type: application/json\r\nContent-Length: {}", new.len());
+        let made = ask(stream, "POST /admin/v1/tokens", "palyra", &headers, &new);
+        let made: serde_json::Value = serde_json::from_str(&made).unwrap();
+        made["secret"].as_str().unwrap().to_owned()
+    }
+
+    /// What the daemon says of itself.
+    pub(crate) fn status(&self, token: &str) -> String {
+        self.get("/admin/v1/status", token)
+    }
+
+    pub(crate) fn get(&self, path: &str, token: &str) -> String {
+        let stream = TcpStream::connect_timeout(&self.http, LIMIT).unwrap();
+        stream.set_read_timeout(Some(LIMIT)).unwrap();
+        let bearer = format!("Authorization: Bearer {token}");
+        ask(stream, &format!("GET {path}"), &self.http.to_string(), &bearer, "")
+    }
+}
+
+fn ask(mut stream: impl Read + Write, what: &str, host: &str, headers: &str, body: &str) -> String {
+    let head = format!("{what} HTTP/1.1\r\nHost: {host}\r\nConnection: close\r\n{headers}");
+    stream.write_all(format!("{head}\r\n\r\n{body}").as_bytes()).unwrap();
+    let mut answer = String::new();
+    stream.read_to_string(&mut answer).unwrap();
+    let (head, body) = answer.split_once("\r\n\r\n").unwrap();
+    assert!(head.starts_with("HTTP/1.1 20"), "{what}: {answer}");
+    body.to_owned()
+}

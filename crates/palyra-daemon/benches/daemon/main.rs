@@ -1,0 +1,40 @@
+//! What the daemon costs: to start, to keep, and per request. It runs as a process, as users run
+//! it; beside it runs a bare axum server, so that a noisy machine disturbs both alike.
+#![allow(
+    clippy::panic,
+    clippy::print_stdout,
+    clippy::unwrap_used,
+    reason = "a bench that fails should stop"
+)]
+
+mod bare;
+mod binaries;
+mod daemon;
+mod http;
+mod idle;
+mod load;
+mod proc;
+mod start;
+
+fn main() {
+    let arguments: Vec<String> = std::env::args().collect();
+    if let Some(size) = bare::asked_for(&arguments) {
+        return bare::serve(size);
+    }
+    // `cargo test --benches` only wants to know that it builds.
+    if arguments.iter().any(|argument| argument == "--test") {
+        return;
+    }
+    binaries::run();
+    let folder = tempfile::tempdir().unwrap();
+    start::run(folder.path());
+    let daemon = daemon::Daemon::start(folder.path());
+    let token = daemon.token();
+    let status = daemon.status(&token);
+    let bare = bare::Bare::start(status.len());
+    http::run(&daemon, &token, &bare);
+    // A daemon that has not been under load: memory that the load took may not come back.
+    drop(daemon);
+    let daemon = daemon::Daemon::start(folder.path());
+    idle::run(&daemon, &token, &bare);
+}
