@@ -16,6 +16,9 @@ const READY: &str = "palyra_leases_healthy";
 /// Seconds; what is slower than the last is one kind of slow.
 const BUCKETS: [f64; 8] = [0.0005, 0.001, 0.005, 0.01, 0.05, 0.25, 1.0, 5.0];
 
+/// How often histograms are summed up.
+const UPKEEP: Duration = Duration::from_secs(60);
+
 /// Collects the figures of this process from now on.
 pub(crate) fn start() -> anyhow::Result<PrometheusHandle> {
     let handle = builder()?.install_recorder()?;
@@ -23,6 +26,7 @@ pub(crate) fn start() -> anyhow::Result<PrometheusHandle> {
     describe_histogram!(HTTP_SECONDS, "How long requests took");
     describe_counter!(AUTH_REFUSALS, "Credentials that were refused, by reason");
     describe_gauge!(STARTED, "When this process started");
+    palyra_storage::metrics::describe();
     describe_gauge!(READY, "1 while this node renews its leases");
     Ok(handle)
 }
@@ -59,6 +63,17 @@ pub(crate) fn observe(app: &App) {
     for (reason, count) in app.identity.refusals().iter() {
         counter!(AUTH_REFUSALS, "reason" => reason.as_str()).absolute(count);
     }
-    // Otherwise what histograms hold grows until somebody asks.
+    palyra_storage::metrics::observe(&app.db);
     app.metrics.run_upkeep();
+}
+
+/// Sums up what histograms have taken in, which otherwise grows until somebody asks.
+pub(crate) async fn keep_small(app: App, shutdown: impl Future<Output = ()>) {
+    tokio::pin!(shutdown);
+    loop {
+        tokio::select! {
+            () = tokio::time::sleep(UPKEEP) => app.metrics.run_upkeep(),
+            () = &mut shutdown => return,
+        }
+    }
 }

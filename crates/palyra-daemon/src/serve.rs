@@ -79,6 +79,7 @@ async fn work(
     services.spawn(keeper.run(until(stopped.clone())));
     services.spawn(sweeper(&app).run(until(stopped.clone())));
     services.spawn(app.vault.feed().run(until(stopped.clone())));
+    services.spawn(metrics::keep_small(app.clone(), until(stopped.clone())));
     services.spawn(reload_when_asked(app.clone(), hangup, until(stopped.clone())));
     let serving = Listeners { tcp: listeners.http, local: listeners.local };
     services.spawn(http_server(&app).run(serving, stopped.clone()));

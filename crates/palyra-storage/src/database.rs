@@ -104,6 +104,12 @@ impl Database {
         self.0.incarnation
     }
 
+    /// How many units of work wait to be written.
+    pub(crate) fn waiting_writes(&self) -> usize {
+        let queues = self.0.queues.read().unwrap_or_else(PoisonError::into_inner);
+        queues.as_ref().map_or(0, |queues| queues.writes.max_capacity() - queues.writes.capacity())
+    }
+
     /// Where its data is, for connections of their own.
     pub(crate) fn origin(&self) -> &Origin {
         &self.0.origin

@@ -12,6 +12,7 @@ pub mod blob;
 pub mod events;
 pub mod journal;
 pub mod lease;
+pub mod metrics;
 pub mod retention;
 
 mod clock;

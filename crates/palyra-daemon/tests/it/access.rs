@@ -2,6 +2,8 @@
 
 use std::time::{Duration, Instant};
 
+use palyra_testkit::postgres::{DatabaseLocale, PostgresServer};
+
 use crate::daemon::{Answer, Daemon, LIMIT, palyrad};
 
 fn cookie(login: &Answer) -> String {
@@ -161,6 +163,39 @@ fn metrics_need_a_login_unless_configuration_opens_them() {
     assert!(figures.body.contains("palyra_http_requests_total{class=\"4xx\"}"), "{figures:?}");
     let (open, _folder) = Daemon::with_config("[http]\nopen_metrics = true\n");
     assert_eq!(open.tcp("GET", "/metrics", &[], "").status, 200);
+}
+
+fn figure(daemon: &Daemon, name: &str) -> f64 {
+    let figures = daemon.local("GET", "/metrics", "");
+    let line = figures.body.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(' '));
+    line.unwrap_or_else(|| panic!("{name} is not among {figures:?}")).parse().unwrap()
+}
+
+fn a_write_is_counted(daemon: &Daemon) {
+    let names = ["palyra_storage_writes_total", "palyra_storage_commit_seconds_count"];
+    let before = names.map(|name| figure(daemon, name));
+    assert!(figure(daemon, "palyra_storage_commit_seconds_sum") > 0.0);
+    assert!(figure(daemon, "palyra_storage_waiting_writes") >= 0.0);
+    for at in 1..=3 {
+        daemon.token(&["status:read"]);
+        let after = names.map(|name| figure(daemon, name));
+        assert!(after[0] >= before[0] + f64::from(at), "{before:?} {after:?}");
+        assert!(after[1] >= before[1] + f64::from(at), "{before:?} {after:?}");
+    }
+}
+
+#[test]
+fn a_write_to_sqlite_is_counted() {
+    a_write_is_counted(&Daemon::start());
+}
+
+#[test]
+fn a_write_to_postgres_is_counted() {
+    let server = PostgresServer::shared().unwrap();
+    let database = server.create_database(DatabaseLocale::C).unwrap();
+    let daemon = palyrad().temporary_data_dir().unwrap();
+    let daemon = daemon.args(["--storage-url", &database.url()]);
+    a_write_is_counted(&Daemon::of(daemon));
 }
 
 /// As root the daemon's socket can be opened by nobody else; the daemon itself is another user.

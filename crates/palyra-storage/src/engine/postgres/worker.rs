@@ -17,7 +17,7 @@ use crate::engine::queue::SharedQueue;
 use crate::notify::Bell;
 use crate::tx::{AfterCommit, Tx};
 use crate::unit::{UnitOfWork, Verdict};
-use crate::{StorageError, crash_point};
+use crate::{StorageError, crash_point, metrics};
 
 /// Time to find out what became of a lost COMMIT, however long the unit took before it. Longer
 /// than the server keeps a transaction whose program has gone silent.
@@ -146,7 +146,14 @@ impl Worker {
                 Ok(Ended::Undone)
             }
             (Verdict::Keep(after), _) if !opened => Ok(Ended::Kept(after)),
-            (Verdict::Keep(after), _) => self.commit(deadline).map(|()| Ended::Kept(after)),
+            (Verdict::Keep(after), _) => {
+                let begun = Instant::now();
+                self.commit(deadline)?;
+                if self.access == Access::Write {
+                    metrics::committed(begun.elapsed(), 1);
+                }
+                Ok(Ended::Kept(after))
+            }
         }
     }
 

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 use std::thread::JoinHandle;
+use std::time::Instant;
 
 use rusqlite::Connection;
 use tokio::sync::mpsc;
@@ -13,7 +14,7 @@ use super::statements::{SqliteStatements, savepoint};
 use crate::notify::{Bell, Topic};
 use crate::tx::{SavepointStep, Tx, fails_everything};
 use crate::unit::{UnitOfWork, Verdict};
-use crate::{StorageError, crash_point};
+use crate::{StorageError, crash_point, metrics};
 
 /// The largest group. Bounds how long the first caller of a group waits for the last.
 const GROUP_LIMIT: usize = 256;
@@ -30,6 +31,7 @@ pub(crate) struct Writer {
 /// A unit that ran, and whether what it wrote is part of the commit.
 struct Ran {
     unit: Box<dyn UnitOfWork>,
+    is_kept: bool,
     topics: Vec<Topic>,
 }
 
@@ -103,6 +105,7 @@ impl Writer {
             }
         }
         crash_point!("sqlite.before_commit");
+        let begun = Instant::now();
         if let Err(error) = statement(connection, "COMMIT") {
             let stage = match error.sqlite_error_code() {
                 Some(rusqlite::ErrorCode::DiskFull) => Stage::NotLogged,
@@ -110,8 +113,14 @@ impl Writer {
             };
             return Err(Broken { error: fault(error), ran: std::mem::take(ran), stage });
         }
+        let took = begun.elapsed();
         crash_point!("sqlite.after_commit");
-        for Ran { unit, topics } in ran.drain(..) {
+        // Before the answers: whoever is answered finds their write counted.
+        let kept = ran.iter().filter(|ran| ran.is_kept).count() as u64;
+        if kept > 0 {
+            metrics::committed(took, kept);
+        }
+        for Ran { unit, topics, .. } in ran.drain(..) {
             unit.answer(None);
             topics.iter().for_each(|topic| self.bell.ring(topic.as_str()));
         }
@@ -156,7 +165,7 @@ impl Broken {
 
 impl Ran {
     fn nothing(unit: Box<dyn UnitOfWork>) -> Self {
-        Self { unit, topics: Vec::new() }
+        Self { unit, is_kept: false, topics: Vec::new() }
     }
 }
 
@@ -184,18 +193,19 @@ fn run_unit(
     let outcome = opened.and_then(|()| match unit.run(&mut tx) {
         Verdict::Keep(after) => {
             savepoint(connection, SavepointStep::Keep).map_err(fault)?;
-            Ok(after.topics)
+            Ok(Some(after.topics))
         }
         Verdict::Undo => match tx.spoilt().filter(|error| fails_everything(error)) {
             Some(error) => Err(error.clone()),
             None => {
                 savepoint(connection, SavepointStep::Undo).map_err(fault)?;
-                Ok(Vec::new())
+                Ok(None)
             }
         },
     });
     match outcome {
-        Ok(topics) => ran.push(Ran { unit, topics }),
+        Ok(Some(topics)) => ran.push(Ran { unit, is_kept: true, topics }),
+        Ok(None) => ran.push(Ran::nothing(unit)),
         Err(error) => {
             ran.push(Ran::nothing(unit));
             return Err(error);
