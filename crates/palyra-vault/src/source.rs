@@ -2,9 +2,7 @@
 
 pub(crate) mod command;
 pub(crate) mod file;
-pub(crate) mod keyring;
 pub(crate) mod passphrase;
-mod program;
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -12,7 +10,6 @@ use std::sync::Arc;
 pub use passphrase::PASSPHRASE_VARIABLE;
 
 use crate::config::{KeySource, VaultConfig};
-use keyring::Keyring;
 
 /// Why a source does not give a key.
 #[derive(Debug, Clone, thiserror::Error)]
@@ -64,12 +61,6 @@ pub enum KeyProblem {
         /// What it did instead.
         what: String,
     },
-    /// The keyring does not give or take the key.
-    #[error("the keyring of the system {what}")]
-    Keyring {
-        /// What it does instead, and what to do about it.
-        what: String,
-    },
     /// There is no configuration directory.
     #[error("there is no place for the key file, because HOME is not set; set vault.key_file")]
     NoHome,
@@ -85,7 +76,6 @@ pub(crate) enum Source {
     /// In this file, or in the environment.
     Passphrase(Option<PathBuf>),
     Command(Vec<String>),
-    Keyring(Keyring),
 }
 
 impl Source {
@@ -101,7 +91,6 @@ impl Source {
             KeySource::File => file(),
             KeySource::Passphrase => Ok(passphrase()),
             KeySource::Command => Ok(command()),
-            KeySource::Keyring => Ok(Source::Keyring(Keyring::of(data_dir))),
             KeySource::Auto if !config.key_command.is_empty() => Ok(command()),
             KeySource::Auto if passphrase::is_given(&config.passphrase_file) => Ok(passphrase()),
             KeySource::Auto => file(),
@@ -114,7 +103,6 @@ impl Source {
             Source::File(_) => "file",
             Source::Passphrase(_) => "passphrase",
             Source::Command(_) => "command",
-            Source::Keyring(_) => "keyring",
         }
     }
 }
@@ -129,7 +117,6 @@ impl std::fmt::Display for Source {
             Source::Command(argv) => {
                 write!(f, "the command {}", argv.first().map_or("", String::as_str))
             }
-            Source::Keyring(_) => write!(f, "the keyring of the system"),
         }
     }
 }

@@ -9,7 +9,6 @@
 
 mod canary;
 mod crash;
-mod keyring;
 mod keys;
 mod redaction;
 mod rotation;
