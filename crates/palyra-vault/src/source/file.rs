@@ -106,7 +106,14 @@ pub(crate) fn finish(path: &Path, id: &KeyId) -> Result<(), KeyProblem> {
     }
 }
 
-/// Removes keys of changes that were never committed. Only under the lock of [`lock`].
+/// Removes a next key that was never in use.
+pub(crate) fn discard(path: &Path, id: &KeyId) -> Result<(), KeyProblem> {
+    let pending = pending(path, id);
+    std::fs::remove_file(&pending).map_err(|error| unusable(&pending, error))
+}
+
+/// Removes keys of changes that were never committed. Only under the lock of [`lock`], and once the
+/// key in use is in its place.
 pub(crate) fn remove_pending(path: &Path, except: &KeyId) -> Result<(), KeyProblem> {
     let kept = pending(path, except);
     let start = beside(path, "");

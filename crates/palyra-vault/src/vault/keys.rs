@@ -5,7 +5,7 @@ use std::sync::{Arc, PoisonError};
 
 use palyra_storage::{Tx, describe};
 
-use super::{Actor, Vault, not_in_use};
+use super::{Actor, TRIES, Vault, key_keeps_changing, not_in_use};
 use crate::VaultError;
 use crate::entropy;
 use crate::key::{KeyBytes, KeyId, MasterKey};
@@ -32,7 +32,7 @@ impl Vault {
     pub(super) async fn load(&self) -> Result<Arc<MasterKey>, VaultError> {
         let _alone = self.0.loading.lock().await;
         match self.0.db.read(vault_keys::in_use).await? {
-            Some(stored) => self.fetch(&stored).await,
+            Some(stored) => self.current(stored).await,
             None => Err(VaultError::Conflict { what: "there is no master key yet".into() }),
         }
     }
@@ -45,12 +45,31 @@ impl Vault {
         let (Some(stored), anything_locked) = self.0.db.read(state).await? else {
             return self.make(None, by).await;
         };
-        match self.fetch(&stored).await {
+        let id = stored.id.clone();
+        match self.current(stored).await {
             Err(VaultError::NoKey(_) | VaultError::WrongKey { .. }) if !anything_locked => {
-                self.make(Some(stored.id), by).await
+                self.make(Some(id), by).await
             }
             fetched => fetched,
         }
+    }
+
+    /// The key of `stored`, which was the one in use when it was read. Since then others may have
+    /// changed it, and its source holds the next one: so a key is the wrong one only if `stored` is
+    /// still in use after the source was asked.
+    pub(super) async fn current(&self, stored: StoredKey) -> Result<Arc<MasterKey>, VaultError> {
+        let mut stored = stored;
+        for _ in 0..TRIES {
+            let refused = match self.fetch(&stored).await {
+                Err(refused @ (VaultError::NoKey(_) | VaultError::WrongKey { .. })) => refused,
+                fetched => return fetched,
+            };
+            match self.0.db.read(vault_keys::in_use).await? {
+                Some(now) if now.id != stored.id => stored = now,
+                Some(_) | None => return Err(refused),
+            }
+        }
+        Err(key_keeps_changing())
     }
 
     async fn fetch(&self, stored: &StoredKey) -> Result<Arc<MasterKey>, VaultError> {
@@ -112,7 +131,7 @@ impl Vault {
         }
         // Another node was first. With a shared source it made the same key, under another name.
         match self.0.db.read(vault_keys::in_use).await? {
-            Some(stored) => self.fetch(&stored).await,
+            Some(stored) => self.current(stored).await,
             None => Err(not_in_use(&key.id)),
         }
     }
@@ -146,7 +165,12 @@ async fn from_file(path: &Path, stored: &StoredKey) -> Result<Option<MasterKey>,
             // It may have been put in its place between the two looks.
             return in_place();
         };
-        if let Err(problem) = file::finish(&path, &stored.id) {
+        // Whoever holds the lock is about to do it.
+        let finished = file::lock(&path).and_then(|lock| match lock {
+            Some(_held) => file::finish(&path, &stored.id),
+            None => Ok(()),
+        });
+        if let Err(problem) = finished {
             tracing::warn!(error = %describe(&problem), "the new key waits beside the old one");
         }
         Ok(Some(key))

@@ -69,16 +69,26 @@ impl Vault {
     /// readable whenever the process is killed.
     pub async fn rotate_master(&self, new: NewMaster, by: &Actor) -> Result<Rotated, VaultError> {
         let old = self.key_to_lock_with(by).await?;
+        self.replace(old, new, by).await
+    }
+
+    /// Puts a new key in the place of `old`, if that is still in use.
+    pub(super) async fn replace(
+        &self,
+        old: Arc<MasterKey>,
+        new: NewMaster,
+        by: &Actor,
+    ) -> Result<Rotated, VaultError> {
         let next = self.next(&old, new).await?;
         crash_point!("vault.rotate.new_key_written");
         let entry = self.entry("vault.master_rotated", format!("vault-key:{}", next.key.id), by);
-        let (old_id, key, stored) = (old.id.clone(), next.key.clone(), next.stored.clone());
+        let (key, stored) = (next.key.clone(), next.stored.clone());
         let switch = move |tx: &mut Tx<'_>| switch(tx, &old, &key, &stored, &entry);
         let switched = self.0.db.try_write(switch).await;
         let versions = match switched {
             Ok(versions) => versions,
             Err(error) => {
-                discard(next, &old_id, &error).await;
+                discard(next, &error).await;
                 return Err(error);
             }
         };
@@ -186,16 +196,16 @@ fn switch(
     Ok(versions)
 }
 
-/// Takes away a new key that is not in use. Where the outcome is not known it stays, since it may be.
-async fn discard(next: Next, old: &KeyId, error: &VaultError) {
+/// Takes away a new key that is not in use. Where the outcome is not known it stays, since it may be;
+/// and so do others, since one of them may be what this rotation was refused for.
+async fn discard(next: Next, error: &VaultError) {
     let Some((path, lock)) = next.file else { return };
     if matches!(error, VaultError::Storage(StorageError::CommitUnknown(_))) {
         return;
     }
-    let old = old.clone();
     let removed = blocking(move || {
         let _held = lock;
-        file::remove_pending(&path, &old)
+        file::discard(&path, &next.key.id)
     });
     if let Err(problem) = removed.await {
         tracing::warn!(error = %describe(&problem), "an unused key was left beside the key file");

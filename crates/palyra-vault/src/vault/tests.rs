@@ -1,12 +1,20 @@
 //! What happens between two steps, where no caller can look.
 
+use std::os::unix::fs::PermissionsExt;
+
 use palyra_storage::{OpenOptions, SystemClock};
+use palyra_testkit::postgres::{DatabaseLocale, PostgresServer, TestDatabase};
 
 use super::*;
 use crate::config::{KeySource, VaultConfig};
+use crate::source::file;
 
 async fn vault_in(folder: &std::path::Path) -> Vault {
     let db = Database::open(OpenOptions::in_directory(folder.join("data"))).await.unwrap();
+    vault_on(db, folder).await
+}
+
+async fn vault_on(db: Database, folder: &std::path::Path) -> Vault {
     let key_file = folder.join("vault.key");
     let config = VaultConfig { key_source: KeySource::File, key_file, ..VaultConfig::default() };
     let clock = Arc::new(SystemClock);
@@ -35,6 +43,88 @@ async fn nothing_is_locked_with_a_key_of_the_past() {
     vault.hold(old);
     assert_eq!(vault.get(&name, &reading).await.unwrap().expose(), "first value");
     assert_eq!(vault.list().await.unwrap()[0].versions.len(), 1);
+}
+
+async fn open_on_postgres(folder: &std::path::Path) -> (TestDatabase, Database) {
+    let server = PostgresServer::shared().unwrap();
+    let database = server.create_database(DatabaseLocale::Icu).unwrap();
+    let mut options = OpenOptions::in_directory(folder.join("data"));
+    options.config.url = database.url().into();
+    (database, Database::open(options).await.unwrap())
+}
+
+fn anna() -> Actor {
+    Actor { by: Principal::owner(), origin: "test".into() }
+}
+
+async fn rotate(vault: &Vault) {
+    vault.rotate_master(NewMaster::Generated, &anna()).await.unwrap();
+}
+
+/// A node reads which key is in use; before it looks for that key, another node has changed it once
+/// more. The key file holds the newest, which is not a wrong one.
+async fn is_overtaken_between_two_looks(db: Database, folder: &std::path::Path) {
+    let (vault, slow) = (vault_on(db.clone(), folder).await, vault_on(db.clone(), folder).await);
+    let name: SecretName = "global/key".parse().unwrap();
+    vault.set(&name, "first value".into(), &anna()).await.unwrap();
+    rotate(&vault).await;
+    let read = db.read(vault_keys::in_use).await.unwrap().unwrap();
+    rotate(&vault).await;
+    let found = slow.current(read.clone()).await.unwrap_or_else(|error| panic!("{error:?}"));
+    assert_eq!(found.id, vault.held().unwrap().id);
+    // Without the key it is told as it is.
+    std::fs::write(folder.join("vault.key"), "00".repeat(32)).unwrap();
+    let lost = vault_on(db, folder).await.current(read).await;
+    assert!(matches!(lost, Err(VaultError::WrongKey { .. })));
+}
+
+#[tokio::test]
+async fn a_key_that_was_overtaken_is_no_wrong_one_on_sqlite() {
+    let folder = tempfile::tempdir().unwrap();
+    let options = OpenOptions::in_directory(folder.path().join("data"));
+    let db = Database::open(options).await.unwrap();
+    is_overtaken_between_two_looks(db, folder.path()).await;
+}
+
+#[tokio::test]
+async fn a_key_that_was_overtaken_is_no_wrong_one_on_postgres() {
+    let folder = tempfile::tempdir().unwrap();
+    let (_postgres, db) = open_on_postgres(folder.path()).await;
+    is_overtaken_between_two_looks(db, folder.path()).await;
+}
+
+/// Two rotations begin with the same key. The first one is killed after its commit, so the key in
+/// use waits beside the old one; the second one is refused, and must not clear it away.
+async fn a_refused_rotation_clears_only_its_own_key(db: Database, folder: &std::path::Path) {
+    let (first, second) = (vault_on(db.clone(), folder).await, vault_on(db.clone(), folder).await);
+    let (name, path) = ("global/key".parse().unwrap(), folder.join("vault.key"));
+    first.set(&name, "first value".into(), &anna()).await.unwrap();
+    let (old, old_bytes) = (second.load().await.unwrap(), std::fs::read(&path).unwrap());
+    rotate(&first).await;
+    let in_use = first.held().unwrap();
+    std::fs::rename(&path, file::pending(&path, &in_use.id)).unwrap();
+    std::fs::write(&path, old_bytes).unwrap();
+    std::fs::set_permissions(&path, PermissionsExt::from_mode(0o600)).unwrap();
+
+    let refused = second.replace(old, NewMaster::Generated, &anna()).await;
+    assert!(matches!(refused, Err(VaultError::Conflict { .. })), "{refused:?}");
+    let found = vault_on(db, folder).await.load().await.unwrap_or_else(|error| panic!("{error}"));
+    assert_eq!(found.id, in_use.id);
+}
+
+#[tokio::test]
+async fn a_refused_rotation_clears_only_its_own_key_on_sqlite() {
+    let folder = tempfile::tempdir().unwrap();
+    let options = OpenOptions::in_directory(folder.path().join("data"));
+    let db = Database::open(options).await.unwrap();
+    a_refused_rotation_clears_only_its_own_key(db, folder.path()).await;
+}
+
+#[tokio::test]
+async fn a_refused_rotation_clears_only_its_own_key_on_postgres() {
+    let folder = tempfile::tempdir().unwrap();
+    let (_postgres, db) = open_on_postgres(folder.path()).await;
+    a_refused_rotation_clears_only_its_own_key(db, folder.path()).await;
 }
 
 #[tokio::test]
