@@ -17,9 +17,11 @@ pub struct VaultConfig {
     /// the data.
     ///
     /// file: a key file. passphrase: from `PALYRA_VAULT_PASSPHRASE` or `passphrase_file`, through
-    /// Argon2id. command: what a program prints, such as that of a password manager or of the
-    /// keyring of the desktop. auto: the command if one is set, else the passphrase if one is
-    /// given, else the key file.
+    /// Argon2id. command: what a program prints, such as that of a password manager. keyring: the
+    /// keyring of the desktop, through `secret-tool` on Linux (package libsecret-tools) and
+    /// `security` on macOS; the key is made there with the first secret, in an entry for this data
+    /// directory. auto: the command if one is set, else the passphrase if one is given, else the
+    /// key file; never the keyring, which may ask somebody for its password when nobody is there.
     #[schemars(with = "String")]
     pub key_source: KeySource,
     /// The key file, as an absolute path; made with the first secret, with mode 0600. It is
@@ -27,8 +29,7 @@ pub struct VaultConfig {
     /// Empty: one per data directory in palyra/keys of `$XDG_CONFIG_HOME` or ~/.config.
     pub key_file: PathBuf,
     /// The program and its arguments that print the key, 32 bytes in base64 or hex, within 10
-    /// seconds. It is not run by a shell. For the keyring of a Linux desktop:
-    /// `["secret-tool", "lookup", "service", "palyra"]`.
+    /// seconds. It is not run by a shell, for instance `["pass", "show", "palyra"]`.
     pub key_command: Vec<String>,
     /// An absolute path of a file with mode 0600 that holds the passphrase. Empty: the passphrase
     /// is in `PALYRA_VAULT_PASSPHRASE`.
@@ -48,6 +49,8 @@ pub enum KeySource {
     Passphrase,
     /// What a program prints.
     Command,
+    /// The keyring of the system. Only where it was chosen: it may ask somebody.
+    Keyring,
 }
 
 impl VaultConfig {

@@ -2,7 +2,9 @@
 
 pub(crate) mod command;
 pub(crate) mod file;
+pub(crate) mod keyring;
 pub(crate) mod passphrase;
+mod program;
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -10,6 +12,7 @@ use std::sync::Arc;
 pub use passphrase::PASSPHRASE_VARIABLE;
 
 use crate::config::{KeySource, VaultConfig};
+use keyring::Keyring;
 
 /// Why a source does not give a key.
 #[derive(Debug, Clone, thiserror::Error)]
@@ -61,6 +64,12 @@ pub enum KeyProblem {
         /// What it did instead.
         what: String,
     },
+    /// The keyring does not give or take the key.
+    #[error("the keyring of the system {what}")]
+    Keyring {
+        /// What it does instead, and what to do about it.
+        what: String,
+    },
     /// There is no configuration directory.
     #[error("there is no place for the key file, because HOME is not set; set vault.key_file")]
     NoHome,
@@ -76,6 +85,7 @@ pub(crate) enum Source {
     /// In this file, or in the environment.
     Passphrase(Option<PathBuf>),
     Command(Vec<String>),
+    Keyring(Keyring),
 }
 
 impl Source {
@@ -91,6 +101,7 @@ impl Source {
             KeySource::File => file(),
             KeySource::Passphrase => Ok(passphrase()),
             KeySource::Command => Ok(command()),
+            KeySource::Keyring => Ok(Source::Keyring(Keyring::of(data_dir))),
             KeySource::Auto if !config.key_command.is_empty() => Ok(command()),
             KeySource::Auto if passphrase::is_given(&config.passphrase_file) => Ok(passphrase()),
             KeySource::Auto => file(),
@@ -103,6 +114,7 @@ impl Source {
             Source::File(_) => "file",
             Source::Passphrase(_) => "passphrase",
             Source::Command(_) => "command",
+            Source::Keyring(_) => "keyring",
         }
     }
 }
@@ -117,6 +129,7 @@ impl std::fmt::Display for Source {
             Source::Command(argv) => {
                 write!(f, "the command {}", argv.first().map_or("", String::as_str))
             }
+            Source::Keyring(_) => write!(f, "the keyring of the system"),
         }
     }
 }

@@ -7,6 +7,7 @@ mod open;
 mod rotate;
 #[cfg(test)]
 mod tests;
+mod waiting;
 
 use std::sync::{Arc, RwLock};
 

@@ -29,11 +29,16 @@ pub(crate) fn default_path(data_dir: &Path) -> Result<PathBuf, KeyProblem> {
 }
 
 fn path_in(config: &Path, data_dir: &Path) -> PathBuf {
+    config.join("palyra/keys").join(format!("{}.key", digest_of(data_dir)))
+}
+
+/// Tells installations apart.
+pub(crate) fn digest_of(data_dir: &Path) -> String {
     let canonical = data_dir.canonicalize();
     let canonical = canonical.or_else(|_| std::path::absolute(data_dir));
     let canonical = canonical.unwrap_or_else(|_| data_dir.to_owned());
     let digest = Sha256::digest(canonical.as_os_str().as_encoded_bytes());
-    config.join("palyra/keys").join(format!("{}.key", key::hex(&digest[..8])))
+    key::hex(&digest[..8])
 }
 
 pub(crate) fn read_key(path: &Path) -> Result<KeyBytes, KeyProblem> {

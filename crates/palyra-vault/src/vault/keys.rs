@@ -9,10 +9,15 @@ use super::{Actor, TRIES, Vault, key_keeps_changing, not_in_use};
 use crate::VaultError;
 use crate::entropy;
 use crate::key::{KeyBytes, KeyId, MasterKey};
+use crate::source::keyring::Keyring;
 use crate::source::passphrase::Derivation;
 use crate::source::{KeyProblem, Source, blocking, command, file, passphrase};
 use crate::store::secrets;
 use crate::store::vault_keys::{self, StoredKey};
+
+/// The tools do not tell the two apart.
+const NOT_IN_KEYRING: &str = "has no key for this data directory, or is locked; unlock it, or bring \
+                              the key back";
 
 impl Vault {
     /// The key that was the right one when it was last needed.
@@ -81,6 +86,7 @@ impl Vault {
             Source::File(path) => from_file(path, stored).await,
             Source::Passphrase(from) => from_passphrase(from.clone(), stored).await,
             Source::Command(argv) => command::read(argv).await.map(|bytes| verify(bytes, stored)),
+            Source::Keyring(keyring) => from_keyring(keyring, stored).await,
         };
         let Some(key) = found.map_err(VaultError::NoKey)? else {
             let locked_with = stored.source.clone();
@@ -105,6 +111,7 @@ impl Vault {
                 (blocking(read).await, how)
             }
             Source::Command(argv) => (command::read(argv).await, Derivation::None),
+            Source::Keyring(keyring) => (keyring.read_or_create().await, Derivation::None),
         };
         let bytes = bytes.map_err(VaultError::NoKey)?;
         let key = Arc::new(MasterKey::new(KeyId::random(), bytes));
@@ -176,6 +183,32 @@ async fn from_file(path: &Path, stored: &StoredKey) -> Result<Option<MasterKey>,
         Ok(Some(key))
     })
     .await
+}
+
+/// The same with entries of the keyring.
+async fn from_keyring(
+    keyring: &Keyring,
+    stored: &StoredKey,
+) -> Result<Option<MasterKey>, KeyProblem> {
+    let in_place = async || Ok(keyring.read().await?.map(|bytes| verify(bytes, stored)));
+    if let Some(Some(key)) = in_place().await? {
+        return Ok(Some(key));
+    }
+    let waiting = keyring.pending(&stored.id).await?;
+    let Some(key) = waiting.and_then(|bytes| verify(bytes, stored)) else {
+        // It may have been put in its place between the two looks.
+        return in_place().await?.ok_or(KeyProblem::Keyring { what: NOT_IN_KEYRING.into() });
+    };
+    // Whoever holds the lock is about to do it.
+    let finished = match keyring.lock().await {
+        Ok(Some(held)) => keyring.finish(&stored.id, &held).await,
+        Ok(None) => Ok(()),
+        Err(problem) => Err(problem),
+    };
+    if let Err(problem) = finished {
+        tracing::warn!(error = %describe(&problem), "the new key waits beside the old one");
+    }
+    Ok(Some(key))
 }
 
 async fn from_passphrase(

@@ -3,29 +3,29 @@
 //! The new key is durable before anything is locked with it; one transaction locks every data key
 //! with it and takes it into use; then it replaces the old one. A process that dies in between leaves
 //! either the old key in use, with the new one unused beside it, or the new one in use, beside the old
-//! file, where the next to need it finds it by its id.
+//! one, where the next to need it finds it by its id.
 
-use std::path::PathBuf;
 use std::sync::Arc;
 
-use palyra_storage::{StorageError, Tx, crash_point, describe};
+use palyra_storage::{Tx, crash_point};
 
 use super::audit::Entry;
 use super::keys::describe_key;
+use super::waiting::Waiting;
 use super::{Actor, TOPIC, Vault, not_in_use};
+use crate::VaultError;
 use crate::key::{KeyBytes, KeyId, MasterKey};
 use crate::seal::Bound;
 use crate::secret::SecretString;
 use crate::source::passphrase::Derivation;
-use crate::source::{Source, blocking, command, file, passphrase};
+use crate::source::{blocking, command, passphrase};
 use crate::store::secrets;
 use crate::store::vault_keys::{self, StoredKey};
-use crate::{VaultError, entropy};
 
 /// Where the next master key comes from.
 #[derive(Debug, Clone)]
 pub enum NewMaster {
-    /// A random one in the key file. Only where the key is in a file now.
+    /// A random one, in the key file or the keyring. Only where the key is in one now.
     Generated,
     /// A passphrase.
     Passphrase(SecretString),
@@ -47,7 +47,8 @@ pub struct Rotated {
 /// What is left to the operator. Until the next start this node has the new key in memory.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum NextStep {
-    /// The key file holds the new key. Copies of it on other machines have to be renewed.
+    /// The key file or the keyring holds the new key. Copies of it on other machines have to be
+    /// renewed.
     Nothing,
     /// Give the new passphrase wherever the old one is given.
     GivePassphrase,
@@ -60,8 +61,7 @@ struct Next {
     key: Arc<MasterKey>,
     stored: StoredKey,
     step: NextStep,
-    /// The key file to replace, and the lock that keeps others from doing the same.
-    file: Option<(PathBuf, std::fs::File)>,
+    waiting: Option<Waiting>,
 }
 
 impl Vault {
@@ -88,15 +88,17 @@ impl Vault {
         let versions = match switched {
             Ok(versions) => versions,
             Err(error) => {
-                discard(next, &error).await;
+                if let Some(waiting) = next.waiting {
+                    waiting.discard(&next.key.id, &error).await;
+                }
                 return Err(error);
             }
         };
         crash_point!("vault.rotate.committed");
         self.hold(next.key.clone());
         let rotated = Rotated { key_id: next.key.id.clone(), versions, next: next.step };
-        if let Some((path, lock)) = next.file {
-            settle(path, lock, next.key.id.clone()).await;
+        if let Some(waiting) = next.waiting {
+            waiting.settle(&next.key.id).await;
         }
         crash_point!("vault.rotate.replaced");
         Ok(rotated)
@@ -106,13 +108,10 @@ impl Vault {
         let id = KeyId::random();
         match new {
             NewMaster::Generated => {
-                let Source::File(path) = self.source()? else {
-                    let what = "the key is not in a file, so give a new passphrase or command";
-                    return Err(VaultError::Refused { what: what.into() });
-                };
-                let (bytes, lock) = written(path.clone(), id.clone()).await?;
-                let file = Some((path.clone(), lock));
-                Ok(next_key(id, bytes, "file", Derivation::None, NextStep::Nothing, file))
+                let source = self.source()?;
+                let (bytes, waiting) = Waiting::write(source, &id).await?;
+                let (none, step) = (Derivation::None, NextStep::Nothing);
+                Ok(next_key(id, bytes, source.word(), none, step, Some(waiting)))
             }
             NewMaster::Passphrase(text) if text.expose().is_empty() => {
                 Err(VaultError::Refused { what: "the new passphrase is empty".into() })
@@ -143,25 +142,11 @@ fn next_key(
     source: &str,
     derivation: Derivation,
     step: NextStep,
-    file: Option<(PathBuf, std::fs::File)>,
+    waiting: Option<Waiting>,
 ) -> Next {
     let key = Arc::new(MasterKey::new(id, bytes));
     let stored = describe_key(&key, source, &derivation);
-    Next { key, stored, step, file }
-}
-
-/// Writes a new key beside the one in use.
-async fn written(path: PathBuf, id: KeyId) -> Result<(KeyBytes, std::fs::File), VaultError> {
-    let written = blocking(move || {
-        let Some(lock) = file::lock(&path)? else {
-            return Ok(None);
-        };
-        let bytes = entropy::random_key();
-        file::write_pending(&path, &id, &bytes)?;
-        Ok(Some((bytes, lock)))
-    });
-    let busy = || VaultError::Conflict { what: "the master key is being changed already".into() };
-    written.await.map_err(VaultError::NoKey)?.ok_or_else(busy)
+    Next { key, stored, step, waiting }
 }
 
 /// One transaction: afterwards everything is locked with the new key, or everything with the old.
@@ -194,33 +179,4 @@ fn switch(
     tx.notify(TOPIC);
     crash_point!("vault.rotate.rewrapped");
     Ok(versions)
-}
-
-/// Takes away a new key that is not in use. Where the outcome is not known it stays, since it may be;
-/// and so do others, since one of them may be what this rotation was refused for.
-async fn discard(next: Next, error: &VaultError) {
-    let Some((path, lock)) = next.file else { return };
-    if matches!(error, VaultError::Storage(StorageError::CommitUnknown(_))) {
-        return;
-    }
-    let removed = blocking(move || {
-        let _held = lock;
-        file::discard(&path, &next.key.id)
-    });
-    if let Err(problem) = removed.await {
-        tracing::warn!(error = %describe(&problem), "an unused key was left beside the key file");
-    }
-}
-
-/// Puts the new key in its place. It is in use already and durable beside the old one, so a failure
-/// is made good by whoever needs the key next.
-async fn settle(path: PathBuf, lock: std::fs::File, id: KeyId) {
-    let settled = blocking(move || {
-        let _held = lock;
-        file::finish(&path, &id)?;
-        file::remove_pending(&path, &id)
-    });
-    if let Err(problem) = settled.await {
-        tracing::warn!(error = %describe(&problem), "the new key waits beside the old one");
-    }
 }

@@ -127,6 +127,17 @@ async fn a_refused_rotation_clears_only_its_own_key_on_postgres() {
     a_refused_rotation_clears_only_its_own_key(db, folder.path()).await;
 }
 
+/// It may ask somebody for its password, and where there is a key already it is another source.
+#[test]
+fn the_keyring_is_only_used_where_it_was_chosen() {
+    let folder = std::path::Path::new("/srv/data");
+    let of = |config: VaultConfig| Source::of(&config, folder).map(|source| source.word()).unwrap();
+    let key_file = "/keys/a".into();
+    assert_eq!(of(VaultConfig { key_file, ..VaultConfig::default() }), "file");
+    let key_source = KeySource::Keyring;
+    assert_eq!(of(VaultConfig { key_source, ..VaultConfig::default() }), "keyring");
+}
+
 #[tokio::test]
 async fn the_source_of_the_key_is_told() {
     let folder = tempfile::tempdir().unwrap();

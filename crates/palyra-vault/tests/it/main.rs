@@ -9,6 +9,7 @@
 
 mod canary;
 mod crash;
+mod keyring;
 mod keys;
 mod redaction;
 mod rotation;

@@ -1,0 +1,106 @@
+//! The next key, beside the one in use: in a file or in the keyring.
+
+use std::fs::File;
+use std::path::PathBuf;
+
+use palyra_storage::{StorageError, describe};
+
+use crate::key::{KeyBytes, KeyId};
+use crate::source::keyring::{Held, Keyring};
+use crate::source::{KeyProblem, Source, blocking, file};
+use crate::{VaultError, entropy};
+
+/// Where it waits, with the lock that keeps others from changing the same key.
+pub(super) enum Waiting {
+    File { path: PathBuf, lock: File },
+    Keyring { keyring: Keyring, held: Held },
+}
+
+impl Waiting {
+    /// Makes a new key and keeps it durably.
+    pub(super) async fn write(source: &Source, id: &KeyId) -> Result<(KeyBytes, Self), VaultError> {
+        let written = match source {
+            Source::File(path) => in_file(path.clone(), id.clone()).await,
+            Source::Keyring(keyring) => in_keyring(keyring, id).await,
+            Source::Passphrase(_) | Source::Command(_) => {
+                let what = "the key is neither in a file nor in the keyring, so give a new \
+                            passphrase or command";
+                return Err(VaultError::Refused { what: what.into() });
+            }
+        };
+        let busy =
+            || VaultError::Conflict { what: "the master key is being changed already".into() };
+        written.map_err(VaultError::NoKey)?.ok_or_else(busy)
+    }
+
+    /// Takes away a key that is not in use. Where the outcome is not known it stays, since it may
+    /// be; and so do others, since one of them may be what this rotation was refused for.
+    pub(super) async fn discard(self, id: &KeyId, error: &VaultError) {
+        if matches!(error, VaultError::Storage(StorageError::CommitUnknown(_))) {
+            return;
+        }
+        let removed = match self {
+            Waiting::File { path, lock } => {
+                let id = id.clone();
+                blocking(move || {
+                    let _held = lock;
+                    file::discard(&path, &id)
+                })
+                .await
+            }
+            Waiting::Keyring { keyring, held } => keyring.discard(id, &held).await,
+        };
+        if let Err(problem) = removed {
+            tracing::warn!(error = %describe(&problem), "an unused key was left beside the key");
+        }
+    }
+
+    /// Puts the key in its place. It is in use already and durable beside the old one, so a failure
+    /// is made good by whoever needs the key next.
+    pub(super) async fn settle(self, id: &KeyId) {
+        let settled = match self {
+            Waiting::File { path, lock } => {
+                let id = id.clone();
+                blocking(move || {
+                    let _held = lock;
+                    file::finish(&path, &id)?;
+                    file::remove_pending(&path, &id)
+                })
+                .await
+            }
+            Waiting::Keyring { keyring, held } => settle_in_keyring(&keyring, id, &held).await,
+        };
+        if let Err(problem) = settled {
+            tracing::warn!(error = %describe(&problem), "the new key waits beside the old one");
+        }
+    }
+}
+
+async fn settle_in_keyring(keyring: &Keyring, id: &KeyId, held: &Held) -> Result<(), KeyProblem> {
+    keyring.finish(id, held).await?;
+    keyring.discard_all(held).await
+}
+
+/// `None`: somebody else changes the key.
+type Written = Result<Option<(KeyBytes, Waiting)>, KeyProblem>;
+
+async fn in_file(path: PathBuf, id: KeyId) -> Written {
+    blocking(move || {
+        let Some(lock) = file::lock(&path)? else {
+            return Ok(None);
+        };
+        let bytes = entropy::random_key();
+        file::write_pending(&path, &id, &bytes)?;
+        Ok(Some((bytes, Waiting::File { path, lock })))
+    })
+    .await
+}
+
+async fn in_keyring(keyring: &Keyring, id: &KeyId) -> Written {
+    let Some(held) = keyring.lock().await? else {
+        return Ok(None);
+    };
+    let bytes = entropy::random_key();
+    keyring.write_pending(id, &bytes, &held).await?;
+    Ok(Some((bytes, Waiting::Keyring { keyring: keyring.clone(), held })))
+}
