@@ -74,10 +74,15 @@ pub(crate) struct HttpConfig {
     pub(crate) max_body_bytes: u32,
     /// The largest head of a request (its line and headers) in bytes, from 8192.
     pub(crate) max_header_bytes: u32,
+    /// How many headers a request may have.
+    pub(crate) max_headers: u32,
     /// How deep the JSON of a request may be nested.
     pub(crate) max_json_depth: u32,
     /// How many connections may be open at once, and as many of gRPC.
     pub(crate) max_connections: u32,
+    /// How many connections of the local owner, through the socket in the data directory, may be
+    /// open at once. They count for themselves: whoever fills the one door does not close the other.
+    pub(crate) max_local_connections: u32,
     /// How many requests are worked on at once. Further ones are told to come back.
     pub(crate) max_requests: u32,
     /// How many requests per second one credential may make, and twice as many in a burst.
@@ -100,8 +105,10 @@ impl Default for HttpConfig {
             hosts: Vec::new(),
             max_body_bytes: 1 << 20,
             max_header_bytes: 32 << 10,
+            max_headers: 64,
             max_json_depth: 32,
             max_connections: 1_024,
+            max_local_connections: 128,
             max_requests: 256,
             requests_per_second: 500,
             request_timeout: Duration::from_secs(30),
@@ -120,11 +127,20 @@ pub(crate) struct GrpcConfig {
     pub(crate) bind: SocketAddr,
     /// Whether the list of services can be read without a login.
     pub(crate) open_reflection: bool,
+    /// The largest message in bytes.
+    pub(crate) max_message_bytes: u32,
+    /// How many calls one connection may have under way at once.
+    pub(crate) max_streams: u32,
 }
 
 impl Default for GrpcConfig {
     fn default() -> Self {
-        Self { bind: SocketAddr::from((Ipv4Addr::LOCALHOST, 7443)), open_reflection: false }
+        Self {
+            bind: SocketAddr::from((Ipv4Addr::LOCALHOST, 7443)),
+            open_reflection: false,
+            max_message_bytes: 1 << 20,
+            max_streams: 64,
+        }
     }
 }
 
@@ -172,8 +188,19 @@ impl Config {
         if !(1..=128).contains(&http.max_json_depth) {
             return refuse("http.max_json_depth is from 1 to 128");
         }
-        if http.max_connections == 0 || http.max_requests == 0 {
-            return refuse("http.max_connections and http.max_requests are at least 1");
+        let at_least_one = [
+            ("http.max_connections", http.max_connections),
+            ("http.max_local_connections", http.max_local_connections),
+            ("http.max_requests", http.max_requests),
+            ("grpc.max_message_bytes", self.grpc.max_message_bytes),
+            ("grpc.max_streams", self.grpc.max_streams),
+        ];
+        if let Some((option, _)) = at_least_one.iter().find(|(_, value)| *value == 0) {
+            return refuse(&format!("{option} is at least 1"));
+        }
+        // Browsers send about twenty.
+        if !(32..=1_024).contains(&http.max_headers) {
+            return refuse("http.max_headers is from 32 to 1024");
         }
         if http.request_timeout < Duration::from_millis(100) {
             return refuse("http.request_timeout is at least 100ms");

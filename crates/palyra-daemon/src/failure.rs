@@ -40,7 +40,8 @@ pub(crate) enum Failure {
     NoDataDir,
     /// A listener that could not be opened, or must not be.
     Listen(StableErrorEnvelope),
-    KeeperGone,
+    /// Something without which the daemon must not go on.
+    ServiceEnded(&'static str),
     AskedTwice,
     Startup(anyhow::Error),
 }
@@ -76,9 +77,9 @@ impl Failure {
                 "there is no data directory, because HOME is not set; give one with --data-dir"
                     .into(),
             ),
-            Self::KeeperGone => {
-                let what = "stopped because the service that renews its leases has ended";
-                new(ErrorCode::DaemonFailed, what.into())
+            Self::ServiceEnded(name) => {
+                let what = format!("stopped because a service of the daemon has ended: {name}");
+                new(ErrorCode::DaemonFailed, what)
             }
             Self::AskedTwice => {
                 let what = "stopped before its work was finished, because it was asked twice";
@@ -102,7 +103,7 @@ impl Failure {
             | Self::Backup(_)
             | Self::Access(_)
             | Self::Listen(_)
-            | Self::KeeperGone
+            | Self::ServiceEnded(_)
             | Self::AskedTwice
             | Self::Startup(_) => ExitCode::FAILURE,
         }

@@ -40,10 +40,10 @@ impl Default for LastLook {
     }
 }
 
-/// Looks now.
+/// Whether work can be taken. Anybody may ask, as often as they like.
 pub(crate) async fn check(app: &App) -> Readiness {
-    let look = look(app).await;
-    Readiness { ready: look.waiting_for.is_empty(), waiting_for: look.waiting_for }
+    let waiting_for = cached(app).await.waiting_for.clone();
+    Readiness { ready: waiting_for.is_empty(), waiting_for }
 }
 
 /// A look that is at most a second old, unless a new one is under way.

@@ -2,6 +2,7 @@
 
 mod node;
 pub(crate) mod parts;
+mod services;
 mod stop;
 
 use std::io::Write;
@@ -13,10 +14,10 @@ use palyra_storage::lease::LeaseKeeper;
 use palyra_storage::retention::{Sweeper, ground_rules};
 use palyra_storage::{Database, MIGRATIONS, OpenOptions, SystemClock};
 use palyra_vault::Redactor;
+use services::Services;
 use stop::Stop;
 use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio::sync::watch;
-use tokio::task::JoinSet;
 
 use crate::app::App;
 use crate::config::{Given, Loaded};
@@ -75,16 +76,16 @@ async fn work(
     let file = RuntimeFile::write(&app).map_err(|error| Failure::Startup(error.into()))?;
     let (keeper, node) = LeaseKeeper::new(app.db.clone(), app.leases.clone());
     let (stopping, stopped) = watch::channel(false);
-    let mut services = JoinSet::new();
-    services.spawn(keeper.run(until(stopped.clone())));
-    services.spawn(sweeper(&app).run(until(stopped.clone())));
-    services.spawn(app.vault.feed().run(until(stopped.clone())));
-    services.spawn(metrics::keep_small(app.clone(), until(stopped.clone())));
-    services.spawn(reload_when_asked(app.clone(), hangup, until(stopped.clone())));
+    let mut services = Services::default();
+    services.spawn("leases", keeper.run(until(stopped.clone())));
+    services.spawn("retention", sweeper(&app).run(until(stopped.clone())));
+    services.spawn("vault", app.vault.feed().run(until(stopped.clone())));
+    services.spawn("metrics", metrics::keep_small(app.clone(), until(stopped.clone())));
+    services.spawn("reload", reload_when_asked(app.clone(), hangup, until(stopped.clone())));
     let serving = Listeners { tcp: listeners.http, local: listeners.local };
-    services.spawn(http_server(&app).run(serving, stopped.clone()));
+    services.spawn("HTTP", http_server(&app).run(serving, stopped.clone()));
     let grpc = grpc::serve(app.clone(), listeners.grpc, stopped);
-    services.spawn(async {
+    services.spawn("gRPC", async {
         if let Err(error) = grpc.await {
             tracing::error!(error = format!("{error:#}"), "the gRPC API has ended");
         }
@@ -94,14 +95,14 @@ async fn work(
     let reason = tokio::select! {
         reason = stop::asked(asked) => Ok(reason),
         reason = node::must_stop(node, &app.leases_healthy) => reason,
+        failure = services.first_end() => Err(failure),
     };
     tracing::info!(reason = reason.as_ref().map_or("a service has ended", |told| told), "stopping");
     stopping.send_replace(true);
-    while let Some(ended) = services.join_next().await {
-        if let Err(error) = ended {
-            tracing::error!(%error, "a service did not end well");
-        }
-    }
+    services.all_end().await;
+    // A backup whose reader is gone ends by itself, and holds the database until then.
+    let drain = app.config().http.drain_timeout.into();
+    drop(tokio::time::timeout(drain, app.backing_up.lock()).await);
     file.remove(&app);
     audit::about_node(&app.db, app.clock.now(), "daemon.stopped").await?;
     app.db.close().await;
@@ -122,8 +123,10 @@ fn http_server(app: &App) -> http::Server {
         connection: http::ConnectionOptions {
             head_timeout: config.request_timeout.into(),
             max_head_bytes: config.max_header_bytes as usize,
+            max_headers: config.max_headers as usize,
         },
         max_connections: config.max_connections as usize,
+        max_local_connections: config.max_local_connections as usize,
         drain: config.drain_timeout.into(),
     }
 }

@@ -29,7 +29,7 @@ pub(super) async fn must_stop(
             }
         }
     }
-    Err(Failure::KeeperGone)
+    Err(Failure::ServiceEnded("leases"))
 }
 
 #[cfg(test)]

@@ -22,9 +22,6 @@ mod proto {
     pub(super) const DESCRIPTORS: &[u8] = tonic::include_file_descriptor_set!("palyra");
 }
 
-/// The largest message that is taken.
-const MAX_MESSAGE_BYTES: usize = 1 << 20;
-
 /// Serves until `stop` says true, then lets calls under way end.
 pub(crate) async fn serve(
     app: App,
@@ -36,22 +33,26 @@ pub(crate) async fn serve(
         .register_encoded_file_descriptor_set(proto::DESCRIPTORS)
         .register_encoded_file_descriptor_set(tonic_health::pb::FILE_DESCRIPTOR_SET)
         .build_v1()?;
-    let health_service = health_service.max_decoding_message_size(MAX_MESSAGE_BYTES);
-    let reflection = reflection.max_decoding_message_size(MAX_MESSAGE_BYTES);
-    let gateway = gateway::service(app.clone()).max_decoding_message_size(MAX_MESSAGE_BYTES);
-    health.set_serving::<gateway::Server>().await;
     let limits = app.config();
+    let largest = limits.grpc.max_message_bytes as usize;
+    let health_service = health_service.max_decoding_message_size(largest);
+    let reflection = reflection.max_decoding_message_size(largest);
+    let gateway = gateway::service(app.clone()).max_decoding_message_size(largest);
+    health.set_serving::<gateway::Server>().await;
     let routes = Routes::new(health_service).add_service(reflection).add_service(gateway).prepare();
     let (drain, stopping) = (limits.http.drain_timeout, stop.clone());
     let stopped = async move {
         let _ = stop.wait_for(|stop| *stop).await;
     };
-    let incoming = incoming::incoming(listener, limits.http.max_connections as usize);
+    let patience = std::time::Duration::from(limits.http.request_timeout);
+    let incoming = incoming::incoming(listener, limits.http.max_connections as usize, patience);
     let served = tonic::transport::Server::builder()
-        .timeout(limits.http.request_timeout.into())
+        .timeout(patience)
+        .http2_keepalive_interval(Some(patience))
+        .http2_keepalive_timeout(Some(patience))
         .http2_max_header_list_size(limits.http.max_header_bytes)
-        .concurrency_limit_per_connection(64)
-        .max_concurrent_streams(128)
+        .concurrency_limit_per_connection(limits.grpc.max_streams as usize)
+        .max_concurrent_streams(limits.grpc.max_streams)
         .layer(auth::AuthLayer::new(app))
         .add_routes(routes)
         .serve_with_incoming_shutdown(incoming, stopped);

@@ -24,7 +24,7 @@ const SERVICE: &str = "palyra.gateway.v1.GatewayService";
 const GET_HEALTH: &str = "/palyra.gateway.v1.GatewayService/GetHealth";
 
 /// Streams that one connection may have open at once.
-const MAX_STREAMS: usize = 128;
+const MAX_STREAMS: usize = 16;
 
 /// `palyra.gateway.v1.GetHealthRequest`, with a field that no version knows.
 #[derive(Clone, PartialEq, prost::Message)]
@@ -158,7 +158,8 @@ async fn a_message_of_more_than_a_mebibyte_is_refused() {
 /// Those beyond the limit wait until others end; who comes otherwise is served meanwhile.
 #[tokio::test]
 async fn the_streams_of_one_connection_are_bounded() {
-    let daemon = Daemon::start();
+    let config = format!("[grpc]\nmax_streams = {MAX_STREAMS}\n");
+    let (daemon, _folder) = Daemon::with_config(&config);
     let flooded = channel(&daemon).await;
     let answered = Arc::new(AtomicUsize::new(0));
     let mut watchers = Vec::new();
@@ -184,6 +185,24 @@ async fn the_streams_of_one_connection_are_bounded() {
     }
     let health = get_health(flooded, &secret, 0).await.unwrap();
     assert!(health.ready);
+}
+
+/// As many as may be open, none of which says what a client says first, or not all of it.
+#[tokio::test]
+async fn connections_that_only_hold_their_place_lose_it() {
+    const ROOM: usize = 4;
+    let config = format!("[http]\nmax_connections = {ROOM}\nrequest_timeout = \"300ms\"\n");
+    let (daemon, _folder) = Daemon::with_config(&config);
+    let mut silent = Vec::new();
+    for half in 0..ROOM {
+        let mut stream = tokio::net::TcpStream::connect(&daemon.running.grpc).await.unwrap();
+        let said = &b"PRI * HTTP/2.0"[..half];
+        tokio::io::AsyncWriteExt::write_all(&mut stream, said).await.unwrap();
+        silent.push(stream);
+    }
+    let (_, secret) = daemon.token(&["status:read"]);
+    let waiting = get_health(channel(&daemon).await, &secret, 0);
+    assert!(tokio::time::timeout(LIMIT, waiting).await.unwrap().unwrap().ready);
 }
 
 #[tokio::test(flavor = "multi_thread")]

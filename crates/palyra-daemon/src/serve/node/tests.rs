@@ -13,7 +13,8 @@ async fn a_keeper_that_has_died_is_a_failure() {
     let leases = Leases::new(db.clone(), Arc::new(SystemClock), Duration::from_secs(10));
     let (keeper, node) = LeaseKeeper::new(db.clone(), leases);
     let dies = tokio::spawn(keeper.run(async { panic!("as a defect would") }));
-    assert!(matches!(must_stop(node, &Live::new(true)).await, Err(Failure::KeeperGone)));
+    let stopped = must_stop(node, &Live::new(true)).await;
+    assert!(matches!(stopped, Err(Failure::ServiceEnded("leases"))));
     assert!(dies.await.is_err());
     db.close().await;
 }

@@ -1,4 +1,4 @@
-//! Connections, no more than are allowed at once.
+//! Connections, no more than are allowed at once, and none that only holds its place.
 
 use std::io;
 use std::pin::Pin;
@@ -11,19 +11,25 @@ use futures_util::stream::unfold;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+use tokio::time::Sleep;
 use tonic::transport::server::Connected;
 
 /// How long to wait after a connection could not be accepted, as when files run out.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(100);
 
+/// What every client of HTTP/2 sends first has this many bytes.
+const PREFACE_BYTES: usize = 24;
+
 /// The next connection, each time there is room for one. Those who come too early wait in the
-/// queue of the operating system.
+/// queue of the operating system. Whoever does not say what every client says first `within` this
+/// time is cut off; later silence is noticed by the keepalive of HTTP/2.
 pub(super) fn incoming(
     listener: TcpListener,
     limit: usize,
+    within: Duration,
 ) -> impl Stream<Item = io::Result<Counted>> {
     let permits = Arc::new(Semaphore::new(limit));
-    unfold((listener, permits), |(listener, permits)| async {
+    unfold((listener, permits), move |(listener, permits)| async move {
         let permit = permits.clone().acquire_owned().await.ok()?;
         let stream = loop {
             match listener.accept().await {
@@ -36,14 +42,37 @@ pub(super) fn incoming(
         };
         // Small answers are not held back; without it they are only slower.
         let _ = stream.set_nodelay(true);
-        Some((Ok(Counted { stream, _permit: permit }), (listener, permits)))
+        let preface =
+            Some(Preface { missing: PREFACE_BYTES, due: Box::pin(tokio::time::sleep(within)) });
+        Some((Ok(Counted { stream, preface, _permit: permit }), (listener, permits)))
     })
 }
 
 /// A connection that counts for as long as it lasts.
 pub(super) struct Counted {
     stream: TcpStream,
+    /// Nothing once it has arrived.
+    preface: Option<Preface>,
     _permit: OwnedSemaphorePermit,
+}
+
+struct Preface {
+    missing: usize,
+    due: Pin<Box<Sleep>>,
+}
+
+impl Counted {
+    /// Counts `read` bytes towards the preface, or fails once it is overdue.
+    fn expect_preface(&mut self, read: Option<usize>, cx: &mut Context<'_>) -> io::Result<()> {
+        let Some(preface) = &mut self.preface else { return Ok(()) };
+        preface.missing = preface.missing.saturating_sub(read.unwrap_or_default());
+        if preface.missing == 0 {
+            self.preface = None;
+        } else if preface.due.as_mut().poll(cx).is_ready() {
+            return Err(io::ErrorKind::TimedOut.into());
+        }
+        Ok(())
+    }
 }
 
 impl Connected for Counted {
@@ -58,7 +87,11 @@ impl AsyncRead for Counted {
         cx: &mut Context<'_>,
         buf: &mut ReadBuf<'_>,
     ) -> Poll<io::Result<()>> {
-        Pin::new(&mut self.stream).poll_read(cx, buf)
+        let before = buf.filled().len();
+        let polled = Pin::new(&mut self.stream).poll_read(cx, buf);
+        let read = polled.is_ready().then(|| buf.filled().len() - before);
+        self.expect_preface(read, cx)?;
+        polled
     }
 }
 

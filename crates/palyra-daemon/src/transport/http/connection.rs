@@ -21,9 +21,6 @@ use tower::Service;
 use super::door::Door;
 use super::unread::{AnswerUnread, raw_answer};
 
-/// More headers than any client has a reason to send.
-const MAX_HEADERS: usize = 64;
-
 /// How long a client may take to read what it did wrong.
 const LAST_WORDS: Duration = Duration::from_secs(2);
 
@@ -32,6 +29,7 @@ pub(crate) struct ConnectionOptions {
     /// How long the head of a request may take to arrive.
     pub(crate) head_timeout: Duration,
     pub(crate) max_head_bytes: usize,
+    pub(crate) max_headers: usize,
 }
 
 pub(crate) struct Connection {
@@ -63,7 +61,7 @@ impl Connection {
             .timer(TokioTimer::new())
             .header_read_timeout(self.options.head_timeout)
             .max_header_size(self.options.max_head_bytes)
-            .max_headers(MAX_HEADERS)
+            .max_headers(self.options.max_headers)
             .serve_connection(io, answer);
         let mut stopping = false;
         let ended = loop {

@@ -11,10 +11,6 @@ use tokio::task::JoinSet;
 use super::connection::{Connection, ConnectionOptions};
 use super::door::Door;
 
-/// Connections of the local owner, beside those of `http.max_connections`: whoever fills the one
-/// door does not close the other.
-const LOCAL_CONNECTIONS: usize = 128;
-
 /// How long to wait after a connection could not be accepted, as when files run out.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(100);
 
@@ -28,6 +24,7 @@ pub(crate) struct Server {
     pub(crate) router: Router,
     pub(crate) connection: ConnectionOptions,
     pub(crate) max_connections: usize,
+    pub(crate) max_local_connections: usize,
     /// How long connections may go on after the stop.
     pub(crate) drain: Duration,
 }
@@ -37,7 +34,7 @@ impl Server {
     pub(crate) async fn run(self, listeners: Listeners, stop: watch::Receiver<bool>) {
         let mut stopped = stop.clone();
         let permits = Arc::new(Semaphore::new(self.max_connections));
-        let local_permits = Arc::new(Semaphore::new(LOCAL_CONNECTIONS));
+        let local_permits = Arc::new(Semaphore::new(self.max_local_connections));
         let mut connections = JoinSet::new();
         loop {
             tokio::select! {

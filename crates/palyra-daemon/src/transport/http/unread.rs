@@ -44,8 +44,8 @@ impl<S> AnswerUnread<S> {
                 "431 Request Header Fields Too Large",
                 ErrorCode::HttpTooLarge,
                 &format!(
-                    "the head of the request has more than 64 headers or more than \
-                     http.max_header_bytes, {}",
+                    "the head of the request has more headers than http.max_headers or more \
+                     bytes than http.max_header_bytes, {}",
                     self.max_head_bytes
                 ),
             )),
