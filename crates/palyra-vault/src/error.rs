@@ -39,6 +39,14 @@ pub enum VaultError {
         /// How large the value was.
         bytes: usize,
     },
+    /// There are as many secrets as there may be.
+    #[error(
+        "{name} does not fit into the vault, which holds 4000 versions of secrets and 16 MiB in all; delete secrets that are not needed any more"
+    )]
+    Full {
+        /// Which secret was to be set.
+        name: SecretName,
+    },
     /// There is no such secret.
     #[error("there is no secret {name}")]
     NotFound {
@@ -70,6 +78,7 @@ impl VaultError {
             VaultError::WrongKey { .. } => ErrorCode::VaultWrongKey,
             VaultError::Damaged { .. } => ErrorCode::VaultDamaged,
             VaultError::TooLarge { .. } => ErrorCode::VaultTooLarge,
+            VaultError::Full { .. } => ErrorCode::VaultFull,
             VaultError::NotFound { .. } => ErrorCode::CommonNotFound,
             VaultError::Refused { .. } => ErrorCode::CommonInvalidInput,
             VaultError::Conflict { .. } => ErrorCode::CommonConflict,

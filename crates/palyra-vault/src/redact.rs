@@ -4,18 +4,23 @@
 //! gives it away, by `[redacted]`. The sentence around it stays.
 
 mod forms;
+mod search;
 mod shapes;
 mod table;
+mod value;
 mod writer;
 
 use std::borrow::Cow;
-use std::sync::{Arc, PoisonError, RwLock};
+use std::collections::{HashMap, HashSet, VecDeque};
+use std::sync::{Arc, Mutex, PoisonError, RwLock, RwLockWriteGuard};
 
 pub use writer::RedactingWriter;
 
 use crate::name::SecretName;
 use crate::secret::SecretString;
+use search::Search;
 use table::Table;
+use value::Value;
 
 #[cfg(test)]
 mod tests;
@@ -23,26 +28,48 @@ mod tests;
 /// Shorter values are not looked for: `admin` or `1234` stand in too many innocent texts.
 pub const MIN_VALUE_CHARS: usize = 6;
 
-/// How many values that were set, but not loaded yet, are remembered.
-const MAX_LEARNED: usize = 64;
+/// How many values that were given to the vault, and perhaps never stored, are remembered.
+const MAX_UNSETTLED: usize = 64;
 
 /// Takes secrets out of texts. Cheap to clone; all clones know the same secrets.
 ///
 /// It looks for values as they are, in base64 (also as part of a longer text, as in basic
 /// authentication), in hex, URL-encoded and JSON-escaped; values of fewer than six characters are
-/// not looked for. Beside the vault's values it knows what many credentials look like.
+/// not looked for. Of a long value only its length, beginning and end are compared. Beside the
+/// vault's values it knows what many credentials look like.
 ///
-/// It holds the values in memory, in the clear, for as long as they are in the vault: what finds
-/// them must have them. So it has no `Debug`, and its table is made nowhere else.
+/// What it compares it holds in memory, in the clear, for as long as it is in the vault and a while
+/// longer: what finds values must have them. So it has no `Debug`, and its tables are made nowhere
+/// else.
 #[derive(Clone, Default)]
-pub struct Redactor(Arc<RwLock<State>>);
+pub struct Redactor(Arc<Inner>);
+
+#[derive(Default)]
+struct Inner {
+    state: RwLock<State>,
+    /// Held by the one that joins tables.
+    joining: Mutex<()>,
+}
+
+/// Which version of a secret: what its key is locked with, which no other version has.
+pub(crate) type Mark = Vec<u8>;
 
 #[derive(Default)]
 struct State {
-    table: Arc<Table>,
-    values: Vec<(SecretName, SecretString)>,
-    /// Set on this node, and perhaps not in the vault at the last look.
-    learned: Vec<(SecretName, SecretString)>,
+    /// New ones come at the end; only whoever joins takes any away. Exchanged as a whole, so that
+    /// nobody who redacts holds the lock.
+    tables: Arc<Vec<Arc<Table>>>,
+    /// What is in the vault.
+    known: HashMap<Mark, Arc<Value>>,
+    /// What was given to the vault and is not known to be in it.
+    unsettled: VecDeque<Arc<Value>>,
+}
+
+/// A value on its way into the vault. It is looked for already.
+pub(crate) struct Learnt {
+    redactor: Redactor,
+    value: Arc<Value>,
+    mark: Option<Mark>,
 }
 
 impl Redactor {
@@ -53,8 +80,8 @@ impl Redactor {
 
     /// `text` without secrets. Borrowed if there was none.
     pub fn redact<'a>(&self, text: &'a str) -> Cow<'a, str> {
-        let table = self.0.read().unwrap_or_else(PoisonError::into_inner).table.clone();
-        match table.redact(text) {
+        let tables = self.0.state.read().unwrap_or_else(PoisonError::into_inner).tables.clone();
+        match Search::new(&tables).redact(text) {
             Cow::Borrowed(text) => shapes::redact(text),
             Cow::Owned(text) => match shapes::redact(&text) {
                 Cow::Borrowed(_) => Cow::Owned(text),
@@ -63,31 +90,103 @@ impl Redactor {
         }
     }
 
-    /// Looks for this value from now on, until a later [`Redactor::replace`] knows of it.
-    pub(crate) fn learn(&self, name: &SecretName, value: &SecretString) {
-        self.change(|state| {
-            state.learned.push((name.clone(), value.clone()));
-            let surplus = state.learned.len().saturating_sub(MAX_LEARNED);
-            state.learned.drain(..surplus);
-        });
+    /// Looks for this value from now on. It takes time with a long one.
+    pub(crate) fn learn(&self, name: &SecretName, value: &SecretString) -> Learnt {
+        let value = Arc::new(Value::new(name, value));
+        self.add(vec![value.clone()]);
+        Learnt { redactor: self.clone(), value, mark: None }
     }
 
-    /// Looks for these values from now on, and for those just learnt.
-    pub(crate) fn replace(&self, values: Vec<(SecretName, SecretString)>) {
-        self.change(|state| {
-            state.learned.retain(|(name, value)| {
-                let known = |(other, of): &(SecretName, SecretString)| {
-                    other == name && of.expose() == value.expose()
-                };
-                !values.iter().any(known)
-            });
-            state.values = values;
-        });
+    /// The versions that are looked for.
+    pub(crate) fn known(&self) -> HashSet<Mark> {
+        let state = self.0.state.read().unwrap_or_else(PoisonError::into_inner);
+        state.known.keys().cloned().collect()
     }
 
-    fn change(&self, change: impl FnOnce(&mut State)) {
-        let mut state = self.0.write().unwrap_or_else(PoisonError::into_inner);
-        change(&mut state);
-        state.table = Arc::new(Table::new(state.values.iter().chain(&state.learned)));
+    /// Looks for what is `new` and not any longer for what is `gone`. A version without a value
+    /// cannot be read. It takes time where there is much.
+    pub(crate) fn change(
+        &self,
+        new: Vec<(Mark, SecretName, Option<SecretString>)>,
+        gone: impl IntoIterator<Item = Mark>,
+    ) {
+        let values = new.into_iter().map(|(mark, name, value)| {
+            let value = value.map_or_else(Value::unreadable, |value| Value::new(&name, &value));
+            (mark, Arc::new(value))
+        });
+        let values: Vec<_> = values.collect();
+        self.add(values.iter().map(|(_, value)| value.clone()).collect());
+        let mut state = self.state();
+        for (mark, value) in values {
+            state.keep(mark, value);
+        }
+        for mark in gone {
+            if let Some(value) = state.known.remove(&mark) {
+                value.forget();
+            }
+        }
+        drop(state);
+        self.join();
+    }
+
+    fn add(&self, values: Vec<Arc<Value>>) {
+        let table = Table::new(values);
+        if !table.is_empty() {
+            Arc::make_mut(&mut self.state().tables).push(Arc::new(table));
+            self.join();
+        }
+    }
+
+    /// Joins small tables to larger ones, as one carries ones in a sum: so there are few of them,
+    /// and a value is moved only so often as their number. Texts are redacted meanwhile.
+    fn join(&self) {
+        // Whoever is at it sees what was added.
+        let Ok(_alone) = self.0.joining.try_lock() else { return };
+        loop {
+            let tables = self.state().tables.clone();
+            let Some(range) = table::to_join(&tables) else { return };
+            let live = tables[range.clone()].iter().flat_map(|table| table.live().cloned());
+            let joined = Table::new(live.collect());
+            let joined = (!joined.is_empty()).then(|| Arc::new(joined));
+            Arc::make_mut(&mut self.state().tables).splice(range, joined);
+        }
+    }
+
+    fn state(&self) -> RwLockWriteGuard<'_, State> {
+        self.0.state.write().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl State {
+    fn keep(&mut self, mark: Mark, value: Arc<Value>) {
+        if let Some(twin) = self.known.insert(mark, value) {
+            twin.forget();
+        }
+    }
+
+    fn remember(&mut self, value: Arc<Value>) {
+        self.unsettled.push_back(value);
+        if self.unsettled.len() > MAX_UNSETTLED
+            && let Some(oldest) = self.unsettled.pop_front()
+        {
+            oldest.forget();
+        }
+    }
+}
+
+impl Learnt {
+    /// It is in the vault, as this version.
+    pub(crate) fn stored_as(mut self, mark: Mark) {
+        self.mark = Some(mark);
+    }
+}
+
+impl Drop for Learnt {
+    fn drop(&mut self) {
+        let (value, mut state) = (self.value.clone(), self.redactor.state());
+        match self.mark.take() {
+            Some(mark) => state.keep(mark, value),
+            None => state.remember(value),
+        }
     }
 }

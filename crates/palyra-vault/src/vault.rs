@@ -21,7 +21,7 @@ pub use rotate::{NewMaster, NextStep, Rotated};
 use crate::VaultError;
 use crate::key::{KeyId, MasterKey};
 use crate::name::SecretName;
-use crate::redact::Redactor;
+use crate::redact::{Learnt, Mark, Redactor};
 use crate::seal::{self, Bound};
 use crate::secret::SecretString;
 use crate::source::{KeyProblem, Source};
@@ -34,6 +34,12 @@ pub const MAX_VALUE_BYTES: usize = 64 * 1_024;
 
 /// How many versions of a secret are kept.
 pub const VERSIONS_KEPT: i64 = 10;
+
+/// How many versions of all secrets together. Every text that is redacted is searched for all.
+pub const MAX_VERSIONS: i64 = 4_000;
+
+/// How large all kept versions together, as they are stored, each 40 bytes longer than its value.
+pub const MAX_TOTAL_BYTES: i64 = 16 * 1_024 * 1_024;
 
 /// Rung when a secret was set or deleted, or the master key has changed.
 pub const TOPIC: Topic = Topic::new("vault");
@@ -76,8 +82,8 @@ struct Inner {
     /// Only one at a time asks the source.
     loading: tokio::sync::Mutex<()>,
     redactor: Redactor,
-    /// The versions whose values the redactor was told.
-    redacted: tokio::sync::Mutex<Option<Vec<SecretInfo>>>,
+    /// Only one at a time tells the redactor what has changed.
+    feeding: tokio::sync::Mutex<()>,
 }
 
 /// What came of trying an operation with the key at hand.
@@ -103,19 +109,31 @@ impl Vault {
         if bytes == 0 {
             return Err(VaultError::Refused { what: format!("the value of {name} is empty") });
         }
-        // Before anybody can read it from the database.
-        self.0.redactor.learn(name, &value);
         let value = Arc::new(value);
+        // Before anybody can read it from the database.
+        let learnt = self.learn(name, &value).await?;
         for _ in 0..TRIES {
             let (key, name, value) =
                 (self.key_to_lock_with(by).await?, name.clone(), value.clone());
             let entry = self.entry("secret.set", audit::subject(&name), by);
             let put = move |tx: &mut Tx<'_>| put(tx, &key, &name, &value, &entry);
-            if let Tried::Done(version) = self.0.db.write(put).await? {
+            if let Tried::Done((version, mark)) = self.0.db.try_write(put).await? {
+                learnt.stored_as(mark);
                 return Ok(version);
             }
         }
         Err(key_keeps_changing())
+    }
+
+    /// Has the redactor look for a value. Its forms take a moment to make.
+    async fn learn(
+        &self,
+        name: &SecretName,
+        value: &Arc<SecretString>,
+    ) -> Result<Learnt, VaultError> {
+        let (redactor, name, value) = (self.0.redactor.clone(), name.clone(), value.clone());
+        let learning = tokio::task::spawn_blocking(move || redactor.learn(&name, &value));
+        learning.await.map_err(|_| StorageError::ShuttingDown.into())
     }
 
     /// The current version of a secret. The read is in the journal before the value is handed out.
@@ -201,7 +219,7 @@ fn put(
     name: &SecretName,
     value: &SecretString,
     entry: &Entry,
-) -> Result<Tried<i64>, StorageError> {
+) -> Result<Tried<(i64, Mark)>, VaultError> {
     if !vault_keys::fence(tx, &key.id)? {
         return Ok(Tried::OtherKey);
     }
@@ -210,9 +228,13 @@ fn put(
     let row = lock(key, name, version, value);
     secrets::insert(tx, &row, &Set { at: entry.at(), by: entry.by() })?;
     secrets::prune(tx, name, version - VERSIONS_KEPT)?;
+    let kept = secrets::total(tx)?;
+    if kept.versions > MAX_VERSIONS || kept.bytes > MAX_TOTAL_BYTES {
+        return Err(VaultError::Full { name: name.clone() });
+    }
     entry.record(tx, "ok", serde_json::json!({ "version": version }));
     tx.notify(TOPIC);
-    Ok(Tried::Done(version))
+    Ok(Tried::Done((version, row.wrapped_key)))
 }
 
 /// The inner result is the answer, and its failure is recorded as well.

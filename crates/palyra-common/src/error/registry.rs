@@ -163,6 +163,9 @@ error_codes! {
     VaultTooLarge = "vault/too_large", Final,
         means: "the value is larger than a secret may be",
         hint: "Store at most 64 KiB; keep larger content in a file and its key in the vault.";
+    VaultFull = "vault/full", Final,
+        means: "there are more secrets than the vault keeps: 4000 versions, of up to ten per secret, or 16 MiB in all",
+        hint: "Delete secrets that are not needed any more, with all their versions, and try again.";
 
     BackupInvalid = "backup/invalid", Final,
         means: "the file is not a whole backup of Palyra",

@@ -8,8 +8,12 @@ use zeroize::Zeroizing;
 use super::MIN_VALUE_CHARS;
 use crate::key::hex;
 
-/// The value as it is and in every encoding that is looked for, each once.
+/// The value as it is and in every encoding that is looked for, each once. None of a value that is
+/// too short.
 pub(super) fn of(value: &str) -> Vec<Zeroizing<String>> {
+    if value.chars().nth(MIN_VALUE_CHARS - 1).is_none() {
+        return Vec::new();
+    }
     let mut forms = vec![
         value.to_owned(),
         json_escaped(value),
@@ -25,7 +29,7 @@ pub(super) fn of(value: &str) -> Vec<Zeroizing<String>> {
         forms.push(whole);
         forms.extend((0..3).map(|shift| within_base64(value, shift, engine)));
     }
-    forms.retain(|form| form.chars().count() >= MIN_VALUE_CHARS);
+    forms.retain(|form| form.chars().nth(MIN_VALUE_CHARS - 1).is_some());
     forms.sort();
     forms.dedup();
     forms.into_iter().map(Zeroizing::new).collect()
@@ -52,12 +56,21 @@ enum Case {
 }
 
 fn percent_encoded(value: &str, case: Case) -> String {
-    let encoded = |byte: u8| match (byte, case) {
-        (b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'-' | b'.' | b'_' | b'~', _) => {
-            char::from(byte).to_string()
-        }
-        (_, Case::Upper) => format!("%{byte:02X}"),
-        (_, Case::Lower) => format!("%{byte:02x}"),
+    let digits = match case {
+        Case::Upper => b"0123456789ABCDEF",
+        Case::Lower => b"0123456789abcdef",
     };
-    value.bytes().map(encoded).collect()
+    let mut encoded = String::with_capacity(3 * value.len());
+    for byte in value.bytes() {
+        match byte {
+            b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'-' | b'.' | b'_' | b'~' => {
+                encoded.push(char::from(byte));
+            }
+            byte => {
+                let (high, low) = (digits[usize::from(byte >> 4)], digits[usize::from(byte & 15)]);
+                encoded.extend(['%', char::from(high), char::from(low)]);
+            }
+        }
+    }
+    encoded
 }

@@ -6,9 +6,20 @@ use base64::engine::general_purpose::{STANDARD, STANDARD_NO_PAD, URL_SAFE};
 
 fn redactor(values: &[(&str, &str)]) -> Redactor {
     let redactor = Redactor::new();
-    let named = |(name, value): &(&str, &str)| (name.parse().unwrap(), (*value).into());
-    redactor.replace(values.iter().map(named).collect());
+    for (at, (name, value)) in values.iter().enumerate() {
+        let (name, value) = (name.parse().unwrap(), SecretString::from(*value));
+        // As some come: those of the start at once, others one by one.
+        if at % 2 == 0 {
+            redactor.change(vec![(mark(at), name, Some(value))], []);
+        } else {
+            redactor.learn(&name, &value).stored_as(mark(at));
+        }
+    }
     redactor
+}
+
+fn mark(of: usize) -> Mark {
+    of.to_be_bytes().to_vec()
 }
 
 fn check(values: &[(&str, &str)], text: &str, expected: &str) {
@@ -132,14 +143,108 @@ fn what_only_resembles_a_credential_stays() {
 }
 
 #[test]
-fn what_was_just_set_is_known_until_it_is_loaded() {
+fn a_value_is_known_from_when_it_is_learnt_until_it_is_gone() {
     let (redactor, name) = (Redactor::new(), "global/key".parse().unwrap());
-    redactor.learn(&name, &"value one".into());
-    redactor.replace(Vec::new());
-    assert_eq!(redactor.redact("value one"), "[redacted:global/key]", "not loaded yet");
-    redactor.replace(vec![(name, "value one".into())]);
-    redactor.replace(Vec::new());
-    assert_eq!(redactor.redact("value one"), "value one", "loaded, and gone since");
+    let learnt = redactor.learn(&name, &"value one".into());
+    assert_eq!(redactor.redact("value one"), "[redacted:global/key]", "on its way");
+    learnt.stored_as(mark(1));
+    redactor.change(Vec::new(), [mark(2)]);
+    assert_eq!(redactor.redact("value one"), "[redacted:global/key]", "stored");
+    // Another look at the rows found it as well.
+    redactor.change(vec![(mark(1), name.clone(), Some("value one".into()))], []);
+    assert_eq!(redactor.redact("value one"), "[redacted:global/key]", "twice");
+    redactor.change(Vec::new(), [mark(1)]);
+    assert_eq!(redactor.redact("value one"), "value one", "gone");
+    assert!(redactor.known().is_empty());
+}
+
+/// Whether it was stored may not be known.
+#[test]
+fn values_that_were_perhaps_not_stored_are_remembered_for_a_while() {
+    let (redactor, name) = (Redactor::new(), "global/key".parse().unwrap());
+    drop(redactor.learn(&name, &"value one".into()));
+    assert_eq!(redactor.redact("value one"), "[redacted:global/key]");
+    for at in 0..MAX_UNSETTLED {
+        drop(redactor.learn(&name, &format!("another value {at}").into()));
+    }
+    assert_eq!(redactor.redact("value one"), "value one");
+    let last = format!("another value {}", MAX_UNSETTLED - 1);
+    assert_eq!(redactor.redact(&last), "[redacted:global/key]");
+}
+
+/// However values come and go, all of them are found, and none that is gone.
+#[test]
+fn tables_that_are_joined_lose_nothing() {
+    let redactor = Redactor::new();
+    let (name, value) = ("global/key".parse().unwrap(), |at: usize| format!("value <{at:04}>"));
+    for at in 0..100 {
+        redactor.learn(&name, &value(at).into()).stored_as(mark(at));
+        if at % 3 == 0 {
+            redactor.change(Vec::new(), [mark(at / 3)]);
+        }
+    }
+    for at in 0..100 {
+        let redacted = redactor.redact(&value(at)) == "[redacted:global/key]";
+        assert_eq!(redacted, at > 33, "{at}");
+    }
+    let tables = redactor.state().tables.len();
+    assert!(tables <= 7, "{tables} tables");
+}
+
+#[test]
+fn the_four_hundredth_value_costs_as_much_as_the_fourth() {
+    let redactor = Redactor::new();
+    let name = "global/key".parse().unwrap();
+    let learn = |at: usize| {
+        let value = format!("value {at:04} of four hundred").into();
+        let began = std::time::Instant::now();
+        redactor.learn(&name, &value).stored_as(mark(at));
+        began.elapsed()
+    };
+    let took: Vec<_> = (0..400).map(learn).collect();
+    // Now and then tables are joined, which costs more: those in the middle tell what is usual.
+    let usual = |range: std::ops::Range<usize>| {
+        let mut range = took[range].to_vec();
+        range.sort();
+        range[range.len() / 2]
+    };
+    let (first, last) = (usual(4..24), usual(380..400));
+    assert!(last < first * 8, "{first:?}, then {last:?}");
+    assert_eq!(redactor.redact("value 0399 of four hundred"), "[redacted:global/key]");
+}
+
+/// A text that repeats the beginning of values is the worst: each place could be one.
+#[test]
+fn what_a_text_costs_does_not_grow_with_the_length_of_values() {
+    let text = "x".repeat(100_000);
+    let took = |bytes: usize| {
+        let values: Vec<_> = (0..8).map(|at| format!("{}{at}", "x".repeat(bytes))).collect();
+        let values: Vec<_> = values.iter().map(|value| ("global/key", value.as_str())).collect();
+        let redactor = redactor(&values);
+        let began = std::time::Instant::now();
+        assert_eq!(redactor.redact(&text), text);
+        began.elapsed()
+    };
+    let (short, long) = (took(600), took(60_000));
+    assert!(long < short * 8, "{short:?} with short values, {long:?} with long ones");
+}
+
+/// A value that repeats one letter stands everywhere in a text that does the same.
+#[test]
+fn places_without_number_become_one() {
+    let value = "x".repeat(300);
+    check(&[("global/key", &value)], &"x".repeat(100_000), "[redacted:global/key]");
+}
+
+#[test]
+fn the_ends_of_a_long_value_and_its_length_tell() {
+    let long = |middle: &str| format!("head{}{middle}tail", "a".repeat(400));
+    let value = long("1234");
+    let values = [("global/key", value.as_str())];
+    check(&values, &format!("<{value}>"), "<[redacted:global/key]>");
+    check(&values, &format!("<{}>", long("12345")), &format!("<{}>", long("12345")));
+    let cut = &value[..value.len() - 1];
+    check(&values, cut, cut);
 }
 
 #[test]
@@ -164,9 +269,8 @@ proptest! {
         values in values(),
         parts in prop::collection::vec((any::<prop::sample::Index>(), "[abc]{0,5}|\\PC{0,6}"), 0..6),
     ) {
-        let redactor = Redactor::new();
-        let named = values.iter().map(|value| ("global/abcabc".parse().unwrap(), value.as_str().into()));
-        redactor.replace(named.collect());
+        let named: Vec<_> = values.iter().map(|value| ("global/abcabc", value.as_str())).collect();
+        let redactor = redactor(&named);
         let text: String = parts.iter().map(|(at, between)| format!("{}{between}", at.get(&values))).collect();
         let redacted = redactor.redact(&text);
         for value in &values {
@@ -176,9 +280,8 @@ proptest! {
 
     #[test]
     fn a_text_without_values_is_unchanged(values in prop::collection::vec("[a-f]{6,9}", 1..5), text in "[g-z ,.äöü]{0,60}") {
-        let redactor = Redactor::new();
-        let named = values.iter().map(|value| ("global/x".parse().unwrap(), value.as_str().into()));
-        redactor.replace(named.collect());
+        let named: Vec<_> = values.iter().map(|value| ("global/x", value.as_str())).collect();
+        let redactor = redactor(&named);
         prop_assert!(matches!(redactor.redact(&text), Cow::Borrowed(same) if same == text));
     }
 }

@@ -28,6 +28,15 @@ const LIST: Sql = sql!(
      ORDER BY scope, name, version DESC"
 );
 
+const MARKS: Sql = sql!("SELECT scope, name, version, wrapped_key FROM secrets");
+
+const ONE: Sql = sql!(
+    "SELECT scope, name, version, key_id, wrapped_key, ciphertext FROM secrets
+     WHERE scope = $1 AND name = $2 AND version = $3"
+);
+
+const TOTAL: Sql = sql!("SELECT count(*), coalesce(sum(length(ciphertext)), 0) FROM secrets");
+
 const ALL: Sql = sql!(
     "SELECT scope, name, version, key_id, wrapped_key, ciphertext FROM secrets
      ORDER BY scope, name, version"
@@ -123,6 +132,40 @@ pub(crate) fn list(tx: &mut Tx<'_>) -> Result<Vec<SecretInfo>, StorageError> {
         }
     }
     Ok(secrets)
+}
+
+/// How much is kept.
+pub(crate) struct Total {
+    pub(crate) versions: i64,
+    pub(crate) bytes: i64,
+}
+
+/// How many versions there are, and how large they are together.
+pub(crate) fn total(tx: &mut Tx<'_>) -> Result<Total, StorageError> {
+    tx.query_one(&TOTAL, params![], |row| Ok(Total { versions: row.get(0)?, bytes: row.get(1)? }))
+}
+
+/// A version, by what only it has.
+pub(crate) struct Marked {
+    pub(crate) name: SecretName,
+    pub(crate) version: i64,
+    pub(crate) mark: Vec<u8>,
+}
+
+/// Every version of every secret, without what it holds.
+pub(crate) fn marks(tx: &mut Tx<'_>) -> Result<Vec<Marked>, StorageError> {
+    let marked =
+        |row: &Row<'_>| Ok(Marked { name: name(row)?, version: row.get(2)?, mark: row.get(3)? });
+    tx.query(&MARKS, params![], marked)
+}
+
+/// One version.
+pub(crate) fn one(
+    tx: &mut Tx<'_>,
+    name: &SecretName,
+    version: i64,
+) -> Result<Option<Locked>, StorageError> {
+    tx.query_opt(&ONE, params![name.scope().as_str(), name.name(), version], locked)
 }
 
 /// Every version of every secret.

@@ -1,19 +1,23 @@
 //! Telling the redactor what to look for.
 
+use std::collections::HashSet;
 use std::future::Future;
 use std::time::Duration;
 
 use palyra_common::ids::Principal;
-use palyra_storage::{Tx, describe};
+use palyra_storage::{StorageError, Tx, describe};
 
 use super::{Actor, TOPIC, Vault, not_in_use, unlock};
 use crate::VaultError;
-use crate::store::secrets;
+use crate::name::SecretName;
+use crate::redact::Mark;
+use crate::secret::SecretString;
+use crate::store::secrets::{self, Locked, Marked};
 
 /// A notice of another node can be missed, so now and then one looks without.
 const LOOK_EVERY: Duration = Duration::from_secs(60);
 
-/// Keeps a redactor's table equal to the vault, whichever node changes it.
+/// Keeps what a redactor looks for equal to the vault, whichever node changes it.
 #[derive(Debug)]
 pub struct RedactionFeed {
     vault: Vault,
@@ -49,42 +53,59 @@ impl RedactionFeed {
         }
     }
 
-    /// Loads the values of every kept version, if anything has changed. An old version may still be
-    /// valid where it is used, so it is not to be seen either. One entry in the journal stands for
-    /// this read of all.
+    /// Loads the values of every kept version that is new. An old version may still be valid where
+    /// it is used, so it is not to be seen either.
     pub(super) async fn load(&self) -> Result<(), VaultError> {
         let vault = &self.vault;
-        let known = vault.0.db.read(secrets::list).await?;
-        let mut loaded = vault.0.redacted.lock().await;
-        if loaded.as_ref() == Some(&known) {
+        let _alone = vault.0.feeding.lock().await;
+        // Before the rows are: what is set in between is not taken for deleted.
+        let known = vault.0.redactor.known();
+        let stored = vault.0.db.read(secrets::marks).await?;
+        let marks: HashSet<_> = stored.iter().map(|version| &version.mark).collect();
+        let gone: Vec<_> = known.iter().filter(|mark| !marks.contains(mark)).cloned().collect();
+        drop(marks);
+        let new: Vec<_> =
+            stored.into_iter().filter(|version| !known.contains(&version.mark)).collect();
+        if new.is_empty() && gone.is_empty() {
             return Ok(());
         }
-        let mut values = Vec::new();
-        if !known.is_empty() {
-            let key = vault.load().await?;
-            let by = Actor { by: Principal::system(), origin: "palyra-vault".into() };
-            let entry = vault.entry("secret.read", "secret:*".into(), &by);
-            let read = move |tx: &mut Tx<'_>| {
-                let rows = secrets::all(tx)?;
-                let versions = rows.len();
-                let detail = serde_json::json!({ "purpose": "redaction", "versions": versions });
-                entry.record(tx, "ok", detail);
-                Ok(rows)
-            };
-            for row in vault.0.db.write(read).await? {
-                if row.key_id != key.id {
-                    // Changed in between; the notice of that is on its way.
-                    return Err(not_in_use(&key.id));
-                }
-                match unlock(&key, &row) {
-                    Ok(value) => values.push((row.name, value)),
-                    // One damaged secret keeps no other from being redacted.
-                    Err(error) => tracing::warn!(error = %describe(&error), "cannot be redacted"),
-                }
-            }
+        let new = if new.is_empty() { Vec::new() } else { self.values(new).await? };
+        let redactor = vault.0.redactor.clone();
+        let changing = tokio::task::spawn_blocking(move || redactor.change(new, gone));
+        changing.await.map_err(|_| StorageError::ShuttingDown.into())
+    }
+
+    /// The values of these versions. One entry in the journal stands for reading them.
+    async fn values(
+        &self,
+        versions: Vec<Marked>,
+    ) -> Result<Vec<(Mark, SecretName, Option<SecretString>)>, VaultError> {
+        let vault = &self.vault;
+        let key = vault.load().await?;
+        let read = move |tx: &mut Tx<'_>| {
+            let row = |version: &Marked| secrets::one(tx, &version.name, version.version);
+            versions.iter().map(row).collect::<Result<Vec<_>, _>>()
+        };
+        let rows: Vec<_> = vault.0.db.read(read).await?.into_iter().flatten().collect();
+        if rows.iter().any(|row| row.key_id != key.id) {
+            // Changed in between; the notice of that is on its way.
+            return Err(not_in_use(&key.id));
         }
-        vault.0.redactor.replace(values);
-        *loaded = Some(known);
-        Ok(())
+        let by = Actor { by: Principal::system(), origin: "palyra-vault".into() };
+        let entry = vault.entry("secret.read", "secret:*".into(), &by);
+        let detail = serde_json::json!({ "purpose": "redaction", "versions": rows.len() });
+        let record = move |tx: &mut Tx<'_>| {
+            entry.record(tx, "ok", detail.clone());
+            Ok(())
+        };
+        vault.0.db.write(record).await?;
+        let open = |row: Locked| {
+            let value = unlock(&key, &row);
+            // One damaged secret keeps no other from being redacted.
+            let told =
+                |error: &VaultError| tracing::warn!(error = %describe(error), "cannot be redacted");
+            (row.wrapped_key, row.name, value.inspect_err(told).ok())
+        };
+        Ok(rows.into_iter().map(open).collect())
     }
 }

@@ -33,7 +33,7 @@ impl Vault {
             held: RwLock::new(None),
             loading: tokio::sync::Mutex::new(()),
             redactor,
-            redacted: tokio::sync::Mutex::new(None),
+            feeding: tokio::sync::Mutex::new(()),
         };
         let vault = Self(Arc::new(inner));
         if let Err(error) = vault.feed().load().await {

@@ -36,7 +36,10 @@ async fn nothing_is_locked_with_a_key_of_the_past() {
     let entry = vault.entry("secret.set", audit::subject(&name), &by);
     let (key, secret) = (old.clone(), name.clone());
     let late = move |tx: &mut Tx<'_>| put(tx, &key, &secret, &"late value".into(), &entry);
-    assert!(matches!(vault.0.db.write(late).await.unwrap(), Tried::OtherKey));
+    assert!(matches!(
+        vault.0.db.try_write::<_, VaultError, _>(late).await.unwrap(),
+        Tried::OtherKey
+    ));
 
     // One that reads finds the new key.
     let reading = Use { by: Principal::owner(), purpose: "test".into(), origin: "test".into() };

@@ -12,6 +12,7 @@ on_every_engine!(
     an_open_vault_knows_what_was_set_before,
     another_node_learns_of_changes,
     one_entry_stands_for_loading_all,
+    only_what_is_new_is_loaded,
 );
 
 /// Less than the minute after which a feed looks without a notice.
@@ -71,4 +72,23 @@ async fn one_entry_stands_for_loading_all(world: World) {
     world.reopened().await;
     let read = world.told("secret.read").await;
     assert_eq!(read, [r#"system secret:* ok {"purpose":"redaction","versions":2}"#]);
+}
+
+async fn only_what_is_new_is_loaded(world: World) {
+    world.set("global/a", "value of a").await;
+    world.set("global/b", "value of b").await;
+    let other = world.reopened().await;
+    let (stop, stopped) = tokio::sync::oneshot::channel::<()>();
+    let until = async {
+        let _ = stopped.await;
+    };
+    let feed = tokio::spawn(other.feed().run(until));
+    world.set("global/b", "newer value of b").await;
+    becomes(other.redactor(), "newer value of b", "[redacted:global/b]").await;
+    stop.send(()).unwrap();
+    feed.await.unwrap();
+    let read = world.told("secret.read").await;
+    let of =
+        |versions| format!(r#"system secret:* ok {{"purpose":"redaction","versions":{versions}}}"#);
+    assert_eq!(read, [of(2), of(1)], "and the node that set them reads none");
 }

@@ -16,6 +16,7 @@ on_every_engine!(
     each_step_is_in_the_journal,
     a_read_that_cannot_be_recorded_fails,
     sets_at_the_same_time_all_count,
+    a_full_vault_takes_no_more,
 );
 
 async fn a_secret_is_read_as_it_was_set(world: World) {
@@ -149,3 +150,32 @@ async fn sets_at_the_same_time_all_count(world: World) {
     assert_eq!(versions, (1..=8).collect::<Vec<_>>());
     assert_eq!(world.told("vault.master_created").await.len(), 1);
 }
+
+/// As many rows as `$1` says, each of them like that of the first secret with `$2` as its value.
+const FILL: Sql = sql!(
+    "WITH RECURSIVE numbers(number) AS
+         (SELECT 1 UNION ALL SELECT number + 1 FROM numbers WHERE number < $1)
+     INSERT INTO secrets
+         (scope, name, version, key_id, wrapped_key, ciphertext, created_at, created_by)
+     SELECT 'skill:filler', 'f' || number, 1, key_id, wrapped_key, $2, created_at, created_by
+     FROM secrets, numbers WHERE name = 'first'"
+);
+
+async fn a_full_vault_takes_no_more(world: World) {
+    world.set("global/first", "value").await;
+    for (rows, bytes) in [(palyra_vault::MAX_VERSIONS - 1, 1), (255, 64 * 1_024)] {
+        let fill = move |tx: &mut palyra_storage::Tx<'_>| {
+            tx.execute(&FILL, palyra_storage::params![rows, vec![7_u8; bytes].as_slice()])
+        };
+        assert_eq!(world.db.write(fill).await.unwrap(), u64::try_from(rows).unwrap());
+        let value = "x".repeat(MAX_VALUE_BYTES);
+        let refused = set(&world.vault, "global/first", &value).await.unwrap_err();
+        assert_eq!(refused.code(), ErrorCode::VaultFull, "{refused:?}");
+        assert!(refused.to_string().contains("delete secrets"), "{refused}");
+        assert_eq!(get(&world.vault, "global/first").await.unwrap(), "value");
+        world.execute(&EMPTY).await;
+    }
+    world.set("global/first", "value").await;
+}
+
+const EMPTY: Sql = sql!("DELETE FROM secrets WHERE scope = 'skill:filler'");

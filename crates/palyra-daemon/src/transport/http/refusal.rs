@@ -90,6 +90,7 @@ fn status(code: ErrorCode) -> StatusCode {
         | C::StorageConstraint
         | C::VaultNoKey
         | C::VaultWrongKey
+        | C::VaultFull
         | C::BackupTargetInUse => StatusCode::CONFLICT,
         C::AuthRequired | C::AuthInvalid | C::AuthExpired | C::AuthRevoked => {
             StatusCode::UNAUTHORIZED
