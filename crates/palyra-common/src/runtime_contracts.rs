@@ -24,11 +24,12 @@ mod tools;
 pub use access::{Role, Scope, SkillTrustState};
 pub use auxiliary::{AuxiliaryTaskKind, AuxiliaryTaskState};
 pub use channels::{
-    BroadcastStrategy, ConnectorLiveness, ConnectorReadiness, ConnectorSaturation, InboundScope,
+    BroadcastStrategy, ConnectorLiveness, ConnectorReadiness, ConnectorSaturation,
+    DirectMessagePolicy, InboundScope, InboundState, RouteReason,
 };
 pub use descriptor::{ContractDescriptor, ContractValue, ParseContractError};
 pub use hooks::{HookDecision, HookEvent, RunLifecycleHookPhase};
-pub use outbox::{OutboxState, RetryClass};
+pub use outbox::{DeadLetterReason, OutboxState, RetryClass, UnknownRule};
 pub use runs::RunLifecyclePhase;
 pub use surfaces::{HandoffIntent, HandoffSection, TelemetrySurface};
 pub use tape::TapeEventKind;

@@ -64,4 +64,60 @@ runtime_contract_enum! {
         /// It is taken.
         Allow = "allow",
     }
+
+    /// Where an incoming message is in its life.
+    pub enum InboundState {
+        /// It is kept; what becomes of it is not decided yet.
+        Received = "received",
+        /// An agent has it.
+        Routed = "routed",
+        /// No agent is to have it.
+        Ignored = "ignored",
+    }
+
+    /// What becomes of a direct message of somebody who is not listed.
+    pub enum DirectMessagePolicy {
+        /// It is ignored.
+        Deny = "deny",
+        /// Its sender gets a code that an operator can approve.
+        Pairing = "pairing",
+        /// It is taken.
+        Allow = "allow",
+    }
+
+    /// Why a message reaches an agent, or does not.
+    pub enum RouteReason {
+        /// It is direct, and its sender is listed or direct messages are allowed.
+        Direct = "direct",
+        /// It mentions the bot.
+        Mentioned = "mentioned",
+        /// The rule of its conversation needs no mention.
+        MentionNotNeeded = "mention_not_needed",
+        /// Its sender has to be paired first.
+        PairingNeeded = "pairing_needed",
+        /// No rule covers it.
+        NoRule = "no_rule",
+        /// Its connector is switched off.
+        ConnectorDisabled = "connector_disabled",
+        /// The inbound scope leaves out where it was said.
+        OutOfScope = "out_of_scope",
+        /// The bot itself said it.
+        OwnMessage = "own_message",
+        /// Another bot said it.
+        BotAuthor = "bot_author",
+        /// There is nothing in it.
+        Empty = "empty",
+        /// It is larger than the rule allows.
+        TooLarge = "too_large",
+        /// Its sender is on the deny list.
+        SenderDenied = "sender_denied",
+        /// There is an allow list, and its sender is not on it.
+        SenderNotAllowed = "sender_not_allowed",
+        /// Direct messages are not taken.
+        DirectDenied = "direct_denied",
+        /// It does not mention the bot.
+        MentionMissing = "mention_missing",
+        /// It addresses everyone, and such messages are not taken.
+        BroadcastDenied = "broadcast_denied",
+    }
 }

@@ -30,4 +30,26 @@ runtime_contract_enum! {
         /// It is no longer wanted.
         Cancelled = "cancelled",
     }
+
+    /// Why an outbox entry will not be sent.
+    pub enum DeadLetterReason {
+        /// The other side refused it.
+        Rejected = "rejected",
+        /// Every try failed.
+        AttemptsExhausted = "attempts_exhausted",
+        /// It waited for too long.
+        Expired = "expired",
+        /// A part before it, or the message it changes, was not delivered.
+        PartFailed = "part_failed",
+    }
+
+    /// What becomes of an entry of which nobody could learn whether the other side has it.
+    pub enum UnknownRule {
+        /// A human is asked.
+        Ask = "ask",
+        /// It is sent again, at the risk of a second copy.
+        Resend = "resend",
+        /// It is given up.
+        Drop = "drop",
+    }
 }

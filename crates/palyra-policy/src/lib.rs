@@ -1,0 +1,21 @@
+//! Decisions: total functions from values to values.
+//!
+//! Layer 0: no IO, no async, no clock, no randomness. A function here is told the time as a
+//! [`Moment`](outbox::Moment) or a timestamp and chance as a number, and answers with what to write
+//! down; whoever asks commits that and only then acts. Every event is answered in every state: what
+//! makes no sense changes nothing and says why.
+//!
+//! - [`backoff`]: how long to wait before the next try.
+//! - [`outbox`]: the life of an outgoing message, and how those of one conversation wait for each
+//!   other.
+//! - [`inbound`]: the life of an incoming message.
+//! - [`connector`]: when an adapter is started, stopped and started again.
+//! - [`route`]: whether a message reaches an agent, and why.
+
+#![warn(missing_docs)]
+
+pub mod backoff;
+pub mod connector;
+pub mod inbound;
+pub mod outbox;
+pub mod route;
