@@ -12,12 +12,14 @@ use ulid::Ulid;
 use crate::serde_text;
 use crate::time::Timestamp;
 
+mod credential;
 mod named;
 mod parse;
 mod principal;
 #[cfg(test)]
 mod tests;
 
+pub use credential::{Credential, CredentialParseError};
 pub use named::{ConnectorId, MAX_NAME_CHARS, NameParseError, SurfaceId};
 pub use parse::{IdParseError, IdProblem};
 pub use principal::{Principal, PrincipalParseError};

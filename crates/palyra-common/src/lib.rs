@@ -34,7 +34,7 @@ pub use deployment_profiles::DeploymentProfile;
 pub use error::{ErrorCode, StableErrorEnvelope};
 pub use handoff::CrossSurfaceHandoff;
 pub use ids::{
-    ApprovalId, ConnectorId, EventId, IdParseError, IncarnationId, LoginId, ObjectiveId, Principal,
-    RunId, SessionId, SurfaceId, TokenId, TypedId,
+    ApprovalId, ConnectorId, Credential, EventId, IdParseError, IncarnationId, LoginId,
+    ObjectiveId, Principal, RunId, SessionId, SurfaceId, TokenId, TypedId,
 };
 pub use time::{Clock, Duration, Timestamp};

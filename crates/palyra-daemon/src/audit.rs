@@ -1,8 +1,10 @@
 //! Entries of the audit trail that the daemon makes itself.
 
+use palyra_common::ids::{Credential, Principal};
 use palyra_common::time::Timestamp;
 use palyra_storage::journal::JournalEvent;
 use palyra_storage::{Database, StorageError, new_id};
+use serde_json::Value;
 
 use crate::app::App;
 
@@ -16,27 +18,33 @@ pub(crate) async fn about_node(
     add(db, entry(at, "system", action, &subject, "palyrad", "{}".into())).await
 }
 
+/// Who had the daemon do something, with which credential, and from where.
+#[derive(Debug, Clone)]
+pub(crate) struct Actor {
+    pub(crate) by: Principal,
+    pub(crate) credential: Credential,
+    pub(crate) origin: String,
+}
+
 /// An entry about what somebody had the daemon do.
-pub(crate) async fn record(
-    app: &App,
-    actor: &str,
-    action: &str,
-    origin: &str,
-) -> Result<(), StorageError> {
+pub(crate) async fn record(app: &App, actor: &Actor, action: &str) -> Result<(), StorageError> {
     let subject = format!("node:{}", app.db.incarnation());
-    add(&app.db, entry(app.clock.now(), actor, action, &subject, origin, "{}".into())).await
+    add(&app.db, by(actor, app.clock.now(), action, &subject, Value::Null)).await
 }
 
 /// An entry about options that were changed.
 pub(crate) async fn config_changed(
     app: &App,
-    actor: &str,
-    origin: &str,
+    actor: &Actor,
     keys: &[String],
 ) -> Result<(), StorageError> {
-    let detail = serde_json::json!({ "options": keys }).to_string();
-    let now = app.clock.now();
-    add(&app.db, entry(now, actor, "config.changed", "config", origin, detail)).await
+    let detail = serde_json::json!({ "options": keys });
+    add(&app.db, by(actor, app.clock.now(), "config.changed", "config", detail)).await
+}
+
+fn by(actor: &Actor, at: Timestamp, action: &str, subject: &str, detail: Value) -> JournalEvent {
+    let detail = actor.credential.noted_in(detail).to_string();
+    entry(at, actor.by.as_str(), action, subject, &actor.origin, detail)
 }
 
 fn entry(

@@ -21,7 +21,7 @@ pub(crate) async fn change(
     app: &App,
     change: ConfigChange,
     expected: Option<&str>,
-    (actor, origin): (String, String),
+    actor: &audit::Actor,
 ) -> Result<ConfigChanged, Failure> {
     let _one_at_a_time = app.changing.lock().await;
     let before = config::load(&app.given, &app.place.data_dir)?;
@@ -36,7 +36,7 @@ pub(crate) async fn change(
         path: before.file.clone(),
         what: format!("cannot be written: {error}"),
     })?;
-    audit::config_changed(app, &actor, &origin, &keys).await?;
+    audit::config_changed(app, actor, &keys).await?;
     let changed = outcome(&after, &keys);
     apply(app, after)?;
     Ok(changed)

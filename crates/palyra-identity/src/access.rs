@@ -1,21 +1,10 @@
 //! What an authenticated request may do.
 
-use palyra_common::ids::{LoginId, Principal, TokenId};
+use palyra_common::ids::{Credential, Principal};
 use palyra_common::runtime_contracts::{Role, Scope};
 use palyra_common::time::Timestamp;
 
 use crate::{AuthError, ScopeSet, role_scopes};
-
-/// By what somebody proved who they are.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum Credential {
-    /// The Unix socket in the data directory: whoever runs the daemon.
-    LocalOwner,
-    /// An API token.
-    Token(TokenId),
-    /// A login of the console.
-    Login(LoginId),
-}
 
 /// The result of authentication. It is made anew for each request and not kept: what was revoked
 /// since is only seen by asking again.
@@ -48,6 +37,15 @@ impl Access {
     /// Refuses, and names the scope, unless it is allowed.
     pub fn require(&self, scope: Scope) -> Result<(), AuthError> {
         if self.scopes.contains(scope) { Ok(()) } else { Err(AuthError::Forbidden { scope }) }
+    }
+
+    /// What is kept with whatever this makes: it ends with its maker. Whoever runs the daemon is
+    /// there as long as it is.
+    pub(crate) fn as_maker(&self) -> Option<Credential> {
+        match self.credential {
+            Credential::LocalOwner => None,
+            made @ (Credential::Token(_) | Credential::Login(_)) => Some(made),
+        }
     }
 
     /// Whose credentials this one sees and ends: everybody's, or only its own principal's.

@@ -1,12 +1,12 @@
 //! What the journal is told.
 
-use palyra_common::ids::{EventId, Principal};
+use palyra_common::ids::{Credential, EventId, Principal};
 use palyra_common::time::Timestamp;
 use palyra_storage::journal::JournalEvent;
 use palyra_storage::{Tx, new_id};
 use serde_json::Value;
 
-use crate::Origin;
+use crate::{Access, Origin};
 
 /// The entries that one transaction may record. Their ids are made before it, so that a unit that
 /// is run again records the same.
@@ -14,13 +14,21 @@ use crate::Origin;
 pub(crate) struct Audit {
     at: Timestamp,
     origin: Origin,
+    credential: Option<Credential>,
     owner_created: EventId,
     done: EventId,
 }
 
 impl Audit {
+    /// Of what nobody in particular has done.
     pub(crate) fn new(origin: &Origin, at: Timestamp) -> Self {
-        Self { at, origin: origin.clone(), owner_created: new_id(), done: new_id() }
+        let (origin, credential) = (origin.clone(), None);
+        Self { at, origin, credential, owner_created: new_id(), done: new_id() }
+    }
+
+    /// Of what is done with the credential of `access`.
+    pub(crate) fn by(access: &Access, origin: &Origin, at: Timestamp) -> Self {
+        Self { credential: Some(access.credential), ..Self::new(origin, at) }
     }
 
     pub(crate) fn at(&self) -> Timestamp {
@@ -42,6 +50,10 @@ impl Audit {
 
     fn record(&self, tx: &mut Tx<'_>, id: EventId, actor: &Principal, done: Done) {
         let Done { action, subject, outcome, detail } = done;
+        let detail = match self.credential {
+            Some(used) => used.noted_in(detail),
+            None => detail,
+        };
         let detail = if detail.is_null() { "{}".to_owned() } else { detail.to_string() };
         tx.record(JournalEvent {
             id,

@@ -44,7 +44,7 @@ impl Identity {
     /// A code that makes the owner; nothing if there is an owner already. Earlier ones that were
     /// not used stop working.
     pub async fn first_login_code(&self, origin: &Origin) -> Result<Option<LoginCode>, AuthError> {
-        let (code, audit) = self.new_code(FIRST_LOGIN_CODE_LASTS, origin);
+        let (code, audit) = (self.new_code(FIRST_LOGIN_CODE_LASTS), Audit::new(origin, self.now()));
         let (digest, expires_at) = (Digest::of(&code.secret), code.expires_at);
         let made = self.0.db.write(move |tx| {
             if principals::has_owner(tx)? {
@@ -52,7 +52,7 @@ impl Identity {
             }
             login_codes::end_first_logins(tx, audit.at())?;
             let (purpose, principal) = (Purpose::FirstLogin, Principal::owner());
-            let row = Code { purpose, principal, bounds: Bounds::NONE };
+            let row = Code { purpose, principal, bounds: Bounds::NONE, made_by: None };
             add(tx, &digest, &row, expires_at, &audit, &Principal::system())?;
             Ok(true)
         });
@@ -63,14 +63,15 @@ impl Identity {
     /// `by` has and, if `by` comes from a token, ends no later.
     pub async fn handoff_code(&self, by: &Access, origin: &Origin) -> Result<LoginCode, AuthError> {
         by.require(Scope::LoginsWrite)?;
-        let (code, audit) = self.new_code(HANDOFF_CODE_LASTS, origin);
+        let (code, audit) = (self.new_code(HANDOFF_CODE_LASTS), Audit::by(by, origin, self.now()));
         let (digest, expires_at) = (Digest::of(&code.secret), code.expires_at);
         let (by, idle) = (by.clone(), self.0.logins.idle);
         let make = move |tx: &mut Tx<'_>| -> Result<(), AuthError> {
             let maker = standing::maker(tx, &by, idle, &audit)?;
             maker.access.require(Scope::LoginsWrite)?;
-            let (principal, bounds) = (maker.access.principal, maker.bounds);
-            let row = Code { purpose: Purpose::Handoff, principal: principal.clone(), bounds };
+            let (bounds, made_by) = (maker.bounds, maker.access.as_maker());
+            let (purpose, principal) = (Purpose::Handoff, maker.access.principal);
+            let row = Code { purpose, principal: principal.clone(), bounds, made_by };
             Ok(add(tx, &digest, &row, expires_at, &audit, &principal)?)
         };
         self.0.db.try_write(make).await?;
@@ -102,10 +103,8 @@ impl Identity {
         Ok(NewLogin { cookie_secret, csrf_token, login })
     }
 
-    fn new_code(&self, lasts: Duration, origin: &Origin) -> (LoginCode, Audit) {
-        let now = self.now();
-        let code = LoginCode { secret: Secret::random(""), expires_at: now + lasts };
-        (code, Audit::new(origin, now))
+    fn new_code(&self, lasts: Duration) -> LoginCode {
+        LoginCode { secret: Secret::random(""), expires_at: self.now() + lasts }
     }
 }
 
@@ -128,6 +127,7 @@ fn add(
 fn refusal(state: &State, now: Timestamp) -> Option<Refusal> {
     match state.used_at {
         Some(_) => Some(Refusal::LinkUsed),
+        None if state.ended_at.is_some() => Some(Refusal::Revoked),
         None if state.expires_at <= now => Some(Refusal::LinkExpired),
         None => None,
     }
@@ -169,10 +169,13 @@ impl Redemption {
             last_seen_at: now,
             expires_at: self.expires_at.min(limit),
             ended_at: None,
+            made_by: code.made_by,
         };
         console_logins::add(tx, &self.cookie, &login, &code.bounds)?;
-        let (subject, detail) =
-            (format!("login:{}", self.id), json!({ "purpose": code.purpose.as_str() }));
+        let (subject, detail) = (
+            format!("login:{}", self.id),
+            json!({ "purpose": code.purpose.as_str(), "made_by": code.made_by }),
+        );
         let done = Done { action: "login.created", subject, outcome: "ok", detail };
         self.audit.done(tx, &code.principal, done);
         Ok(Ok(login))

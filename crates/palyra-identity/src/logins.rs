@@ -4,9 +4,9 @@ use palyra_common::ids::LoginId;
 use palyra_common::runtime_contracts::Scope;
 use palyra_common::time::Duration;
 use palyra_storage::Tx;
-use serde_json::Value;
 
 use crate::audit::{Audit, Done};
+use crate::ending::{self, Ended};
 use crate::store::console_logins;
 use crate::{Access, AuthError, Credential, Identity, Login, Origin, PAGE_LIMIT, TOPIC};
 
@@ -67,8 +67,9 @@ impl Identity {
         Ok(LoginPage { logins, next })
     }
 
-    /// Ends a login, on every node. Says whether that changed anything. A login may end itself;
-    /// ending another needs [`Scope::LoginsWrite`], and only an owner ends those of others.
+    /// Ends a login and all that came from it, on every node. Says whether that changed anything.
+    /// A login may end itself; ending another needs [`Scope::LoginsWrite`], and only an owner ends
+    /// those of others.
     pub async fn end_login(
         &self,
         by: &Access,
@@ -78,8 +79,27 @@ impl Identity {
         if by.credential != Credential::Login(id) {
             by.require(Scope::LoginsWrite)?;
         }
+        self.end(by, id, Along::WithAllItMade, origin).await
+    }
+
+    /// Ends the login that asks, if it is one. Whoever leaves a browser does not mean the tokens
+    /// that were made in it.
+    pub async fn log_out(&self, by: &Access, origin: &Origin) -> Result<bool, AuthError> {
+        match by.credential {
+            Credential::Login(id) => self.end(by, id, Along::Alone, origin).await,
+            Credential::Token(_) | Credential::LocalOwner => Ok(false),
+        }
+    }
+
+    async fn end(
+        &self,
+        by: &Access,
+        id: LoginId,
+        along: Along,
+        origin: &Origin,
+    ) -> Result<bool, AuthError> {
         let (actor, reach) = (by.principal.clone(), by.reach());
-        let audit = Audit::new(origin, self.now());
+        let audit = Audit::by(by, origin, self.now());
         let end = move |tx: &mut Tx<'_>| {
             let found = console_logins::by_id(tx, id)?;
             let found = found.ok_or(AuthError::NoLogin(id))?;
@@ -87,9 +107,16 @@ impl Identity {
                 return Err(AuthError::NoLogin(id));
             }
             let changed = console_logins::end(tx, id, audit.at())?;
+            let ended = match along {
+                Along::WithAllItMade => {
+                    ending::end_made_with(tx, Credential::Login(id), audit.at())?
+                }
+                Along::Alone => Ended::default(),
+            };
+            let changed = changed || !ended.is_nothing();
             if changed {
                 tx.notify(TOPIC);
-                let (subject, detail) = (format!("login:{id}"), Value::Null);
+                let (subject, detail) = (format!("login:{id}"), ended.detail());
                 let done = Done { action: "login.ended", subject, outcome: "ok", detail };
                 audit.done(tx, &actor, done);
             }
@@ -99,4 +126,11 @@ impl Identity {
         self.0.cache.forget();
         Ok(changed)
     }
+}
+
+/// What ends with a login.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Along {
+    WithAllItMade,
+    Alone,
 }

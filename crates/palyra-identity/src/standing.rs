@@ -88,20 +88,22 @@ pub(crate) struct Maker {
 }
 
 /// Looks at the maker's own credential again, in the transaction that makes another: an [`Access`]
-/// may be older than a revocation. The local owner becomes a row by this.
+/// may be older than a revocation, which from here on waits. The local owner becomes a row by this.
 pub(crate) fn maker(
     tx: &mut Tx<'_>,
     by: &Access,
     idle: Duration,
     audit: &Audit,
 ) -> Result<Maker, AuthError> {
+    // The principal first, as whoever disables one does.
+    principals::hold(tx, &by.principal)?;
     let stored = match by.credential {
         Credential::LocalOwner => {
             ensure_owner(tx, audit)?;
             return Ok(Maker { access: Access::local_owner(), bounds: Bounds::NONE });
         }
-        Credential::Token(id) => api_tokens::by_id(tx, id)?,
-        Credential::Login(id) => console_logins::by_id(tx, id)?,
+        Credential::Token(id) => api_tokens::hold(tx, id)?,
+        Credential::Login(id) => console_logins::hold(tx, id)?,
     };
     let standing = Standing::complete(tx, stored)?.ok_or(AuthError::Invalid)?;
     let access = standing.judge(audit.at(), idle)?;

@@ -4,7 +4,7 @@ use palyra_common::ids::TokenId;
 use palyra_common::runtime_contracts::Scope;
 use palyra_common::time::Timestamp;
 use palyra_storage::{Tx, new_id};
-use serde_json::{Value, json};
+use serde_json::json;
 
 use crate::audit::{Audit, Done};
 use crate::secret::Digest;
@@ -12,6 +12,7 @@ use crate::standing::{self, Maker};
 use crate::store::api_tokens;
 use crate::{
     Access, AuthError, Credential, Identity, Origin, PAGE_LIMIT, ScopeSet, Secret, TOPIC, Token,
+    ending,
 };
 
 /// What every token begins with, so that people and scanners recognise it.
@@ -91,7 +92,7 @@ impl Identity {
         origin: &Origin,
     ) -> Result<CreatedToken, AuthError> {
         by.require(Scope::TokensWrite)?;
-        let audit = Audit::new(origin, self.now());
+        let audit = Audit::by(by, origin, self.now());
         new.check(audit.at())?;
         let secret = Secret::random(TOKEN_PREFIX);
         let (id, digest) = (new_id(), Digest::of(&secret));
@@ -102,6 +103,7 @@ impl Identity {
             let token = Token {
                 id,
                 name: new.name.clone(),
+                made_by: maker.access.as_maker(),
                 principal: maker.access.principal,
                 scopes: new.scopes,
                 created_at: audit.at(),
@@ -149,7 +151,7 @@ impl Identity {
         found.filter(within).ok_or(AuthError::NoToken(id))
     }
 
-    /// Revokes a token, on every node within a second. Says whether that changed anything. A token
+    /// Revokes a token and all that came from it, on every node within a second. Says whether that changed anything. A token
     /// may revoke itself; another needs [`Scope::TokensWrite`], and only an owner revokes those of
     /// others.
     pub async fn revoke_token(
@@ -162,16 +164,18 @@ impl Identity {
             by.require(Scope::TokensWrite)?;
         }
         let (actor, reach) = (by.principal.clone(), by.reach());
-        let audit = Audit::new(origin, self.now());
+        let audit = Audit::by(by, origin, self.now());
         let revoke = move |tx: &mut Tx<'_>| {
             let found = api_tokens::by_id(tx, id)?.ok_or(AuthError::NoToken(id))?;
             if reach.as_ref().is_some_and(|own| *own != found.principal) {
                 return Err(AuthError::NoToken(id));
             }
             let changed = api_tokens::revoke(tx, id, audit.at())?;
+            let ended = ending::end_made_with(tx, Credential::Token(id), audit.at())?;
+            let changed = changed || !ended.is_nothing();
             if changed {
                 tx.notify(TOPIC);
-                let (subject, detail) = (format!("token:{id}"), Value::Null);
+                let (subject, detail) = (format!("token:{id}"), ended.detail());
                 let done = Done { action: "token.revoked", subject, outcome: "ok", detail };
                 audit.done(tx, &actor, done);
             }

@@ -38,6 +38,12 @@ pub const MIGRATIONS: &[Migration] = &[
         oldest_binary: 1,
         text: include_str!("../migrations/0002_access_and_secrets.sql"),
     },
+    Migration {
+        version: 3,
+        name: "lineage",
+        oldest_binary: 2,
+        text: include_str!("../migrations/0003_lineage.sql"),
+    },
 ];
 
 /// The newest schema that this program knows.

@@ -68,5 +68,17 @@ macro_rules! claim_sql {
     };
 }
 
+/// A statement that reads rows which must stay as they are read until the commit.
+///
+/// On Postgres whoever would change them waits, and whoever has begun to is waited for; SQLite has
+/// one writer and needs neither. This macro is the one place where holding differs between the
+/// engines.
+#[macro_export]
+macro_rules! hold_sql {
+    ($text:expr) => {
+        $crate::sql!(sqlite: $text, postgres: concat!($text, " FOR SHARE"))
+    };
+}
+
 #[cfg(test)]
 mod tests;

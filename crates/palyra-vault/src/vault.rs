@@ -11,7 +11,7 @@ mod waiting;
 
 use std::sync::{Arc, RwLock};
 
-use palyra_common::ids::Principal;
+use palyra_common::ids::{Credential, Principal};
 use palyra_common::time::Clock;
 use palyra_storage::{Database, StorageError, Topic, Tx};
 
@@ -52,6 +52,8 @@ const TRIES: usize = 3;
 pub struct Actor {
     /// The principal.
     pub by: Principal,
+    /// By what they proved it, where somebody did.
+    pub credential: Option<Credential>,
     /// The surface or address that the request came through.
     pub origin: String,
 }
@@ -138,7 +140,7 @@ impl Vault {
 
     /// The current version of a secret. The read is in the journal before the value is handed out.
     pub async fn get(&self, name: &SecretName, reading: &Use) -> Result<SecretString, VaultError> {
-        let by = Actor { by: reading.by.clone(), origin: reading.origin.clone() };
+        let by = Actor { by: reading.by.clone(), credential: None, origin: reading.origin.clone() };
         let purpose = audit::bounded(&self.0.redactor.redact(&reading.purpose));
         let mut key = self.held();
         for _ in 0..TRIES {

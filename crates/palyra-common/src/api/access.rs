@@ -1,7 +1,7 @@
 use serde::de::Error as _;
 use serde::{Deserialize, Deserializer, Serialize};
 
-use crate::ids::{LoginId, Principal, TokenId};
+use crate::ids::{Credential, LoginId, Principal, TokenId};
 use crate::runtime_contracts::{Role, Scope};
 use crate::time::Timestamp;
 
@@ -63,6 +63,9 @@ pub struct Token {
     /// When it was revoked.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub revoked_at: Option<Timestamp>,
+    /// What it was made with: it ends with that. Absent for what the local owner made.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub made_by: Option<Credential>,
 }
 
 /// Ten years: whoever means longer leaves the end out.

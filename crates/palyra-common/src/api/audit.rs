@@ -24,7 +24,7 @@ pub struct AuditEvent {
     pub origin: String,
     /// With which outcome.
     pub outcome: String,
-    /// Further ids.
+    /// Further ids. `credential` is the one that was used: `local`, `token:ID` or `login:ID`.
     pub detail: serde_json::Value,
     /// The hash over this entry and all before it, in hexadecimal.
     pub hash: String,

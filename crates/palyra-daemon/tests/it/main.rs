@@ -14,6 +14,7 @@ mod draining;
 mod fuzz;
 mod grpc;
 mod lifecycle;
+mod lineage;
 mod refusals;
 mod restore;
 mod secrets;

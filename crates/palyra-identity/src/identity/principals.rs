@@ -3,12 +3,12 @@
 use palyra_common::ids::Principal;
 use palyra_common::runtime_contracts::Role;
 use palyra_storage::Tx;
-use serde_json::{Value, json};
+use serde_json::json;
 
 use super::{Identity, TOPIC};
 use crate::audit::{Audit, Done};
 use crate::store::principals;
-use crate::{Access, AuthError, Origin, role_scopes, standing};
+use crate::{Access, AuthError, Origin, ending, role_scopes, standing};
 
 impl Identity {
     /// Whether somebody has logged in as the owner, so that no first login is offered any more.
@@ -25,7 +25,7 @@ impl Identity {
         origin: &Origin,
     ) -> Result<(), AuthError> {
         let (by, principal, audit) =
-            (by.clone(), principal.clone(), Audit::new(origin, self.now()));
+            (by.clone(), principal.clone(), Audit::by(by, origin, self.now()));
         let idle = self.0.logins.idle;
         let add = move |tx: &mut Tx<'_>| {
             let access = standing::maker(tx, &by, idle, &audit)?.access;
@@ -42,7 +42,7 @@ impl Identity {
         self.0.db.try_write(add).await
     }
 
-    /// Ends everything that somebody can do here, on every node. Says whether that changed
+    /// Ends everything that somebody can do here, on every node, and all that came from it. Says whether that changed
     /// anything. The owner stays: an installation without one could not be repaired from outside.
     pub async fn disable_principal(
         &self,
@@ -51,7 +51,7 @@ impl Identity {
         origin: &Origin,
     ) -> Result<bool, AuthError> {
         let (by, principal, audit) =
-            (by.clone(), principal.clone(), Audit::new(origin, self.now()));
+            (by.clone(), principal.clone(), Audit::by(by, origin, self.now()));
         let idle = self.0.logins.idle;
         let disable = move |tx: &mut Tx<'_>| {
             let access = standing::maker(tx, &by, idle, &audit)?.access;
@@ -65,7 +65,8 @@ impl Identity {
             let changed = principals::disable(tx, &principal, audit.at())?;
             if changed {
                 tx.notify(TOPIC);
-                let (subject, detail) = (principal.to_string(), Value::Null);
+                let ended = ending::end_of_principal(tx, &principal, audit.at())?;
+                let (subject, detail) = (principal.to_string(), ended.detail());
                 let done = Done { action: "principal.disabled", subject, outcome: "ok", detail };
                 audit.done(tx, &access.principal, done);
             }

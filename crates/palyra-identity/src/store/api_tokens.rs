@@ -2,17 +2,17 @@
 
 use palyra_common::ids::{Principal, TokenId};
 use palyra_common::time::Timestamp;
-use palyra_storage::{Row, Sql, StorageError, Tx, claim_sql, params, sql, text};
+use palyra_storage::{Row, Sql, StorageError, Tx, claim_sql, hold_sql, params, sql, text};
 
-use super::{NEWEST, scopes};
+use super::{NEWEST, maker, scopes};
 use crate::secret::Digest;
 use crate::standing::{Bounds, Stored};
 use crate::{Credential, ScopeSet};
 
 const ADD: Sql = sql!(
     "INSERT INTO api_tokens
-         (id, digest, name, principal, scopes, created_at, expires_at, void_at)
-     VALUES ($1, $2, $3, $4, $5, $6, $7, $7)"
+         (id, digest, name, principal, scopes, created_at, expires_at, void_at, made_by)
+     VALUES ($1, $2, $3, $4, $5, $6, $7, $7, $8)"
 );
 
 const FIND_BY_DIGEST: Sql = sql!(
@@ -21,6 +21,12 @@ const FIND_BY_DIGEST: Sql = sql!(
 );
 
 const FIND_BY_ID: Sql = sql!(
+    "SELECT id, principal, scopes, expires_at, last_used_at, revoked_at
+     FROM api_tokens WHERE id = $1"
+);
+
+/// Of one that makes another: it is not ended in between.
+const HOLD: Sql = hold_sql!(
     "SELECT id, principal, scopes, expires_at, last_used_at, revoked_at
      FROM api_tokens WHERE id = $1"
 );
@@ -38,19 +44,23 @@ const REVOKE: Sql = sql!(
 );
 
 const PAGE: Sql = sql!(
-    "SELECT id, name, principal, scopes, created_at, expires_at, last_used_at, revoked_at
+    "SELECT id, name, principal, scopes, created_at, expires_at, last_used_at, revoked_at, made_by
      FROM api_tokens WHERE id < $1 AND principal = coalesce($2, principal)
      ORDER BY id DESC LIMIT $3"
 );
 
 const ONE: Sql = sql!(
-    "SELECT id, name, principal, scopes, created_at, expires_at, last_used_at, revoked_at
+    "SELECT id, name, principal, scopes, created_at, expires_at, last_used_at, revoked_at, made_by
      FROM api_tokens WHERE id = $1"
 );
 
+/// Whatever made something that is still kept is kept as well: a line has no gaps.
 const SWEEP: Sql = claim_sql!(
     "DELETE FROM api_tokens WHERE id IN (
-         SELECT id FROM api_tokens WHERE void_at < $1 ORDER BY void_at LIMIT $2",
+         SELECT id FROM api_tokens AS old WHERE void_at < $1
+             AND NOT EXISTS (SELECT 1 FROM api_tokens WHERE made_by = 'token:' || old.id)
+             AND NOT EXISTS (SELECT 1 FROM console_logins WHERE made_by = 'token:' || old.id)
+         ORDER BY void_at LIMIT $2",
     ")"
 );
 
@@ -73,6 +83,8 @@ pub struct Token {
     pub last_used_at: Option<Timestamp>,
     /// When it was revoked.
     pub revoked_at: Option<Timestamp>,
+    /// What it was made with, and ends with.
+    pub made_by: Option<Credential>,
 }
 
 pub(crate) fn add(tx: &mut Tx<'_>, digest: &Digest, token: &Token) -> Result<(), StorageError> {
@@ -84,6 +96,7 @@ pub(crate) fn add(tx: &mut Tx<'_>, digest: &Digest, token: &Token) -> Result<(),
         text(token.scopes.to_json()),
         token.created_at,
         token.expires_at,
+        token.made_by.map(text),
     ];
     tx.execute(&ADD, params).map(drop)
 }
@@ -94,6 +107,11 @@ pub(crate) fn by_digest(tx: &mut Tx<'_>, digest: &Digest) -> Result<Option<Store
 
 pub(crate) fn by_id(tx: &mut Tx<'_>, id: TokenId) -> Result<Option<Stored>, StorageError> {
     tx.query_opt(&FIND_BY_ID, params![text(id)], stored)
+}
+
+/// As [`by_id`], and it stays as it is until the commit.
+pub(crate) fn hold(tx: &mut Tx<'_>, id: TokenId) -> Result<Option<Stored>, StorageError> {
+    tx.query_opt(&HOLD, params![text(id)], stored)
 }
 
 fn stored(row: &Row<'_>) -> Result<Stored, StorageError> {
@@ -149,6 +167,7 @@ fn read(row: &Row<'_>) -> Result<Token, StorageError> {
         expires_at: row.get(5)?,
         last_used_at: row.get(6)?,
         revoked_at: row.get(7)?,
+        made_by: maker(row, 8)?,
     })
 }
 

@@ -2,17 +2,18 @@
 
 use palyra_common::ids::{LoginId, Principal};
 use palyra_common::time::Timestamp;
-use palyra_storage::{Row, Sql, StorageError, Tx, claim_sql, params, sql, text};
+use palyra_storage::{Row, Sql, StorageError, Tx, claim_sql, hold_sql, params, sql, text};
 
-use super::{NEWEST, scopes};
+use super::{NEWEST, maker, scopes};
 use crate::Credential;
 use crate::secret::Digest;
 use crate::standing::{Bounds, Stored};
 
 const ADD: Sql = sql!(
     "INSERT INTO console_logins
-         (id, digest, principal, scopes, limit_at, created_at, last_seen_at, expires_at, void_at)
-     VALUES ($1, $2, $3, $4, $5, $6, $6, $7, $7)"
+         (id, digest, principal, scopes, limit_at, created_at, last_seen_at, expires_at, void_at,
+          made_by)
+     VALUES ($1, $2, $3, $4, $5, $6, $6, $7, $7, $8)"
 );
 
 const FIND_BY_DIGEST: Sql = sql!(
@@ -21,6 +22,12 @@ const FIND_BY_DIGEST: Sql = sql!(
 );
 
 const FIND_BY_ID: Sql = sql!(
+    "SELECT id, principal, scopes, limit_at, expires_at, last_seen_at, ended_at
+     FROM console_logins WHERE id = $1"
+);
+
+/// Of one that makes another: it is not ended in between.
+const HOLD: Sql = hold_sql!(
     "SELECT id, principal, scopes, limit_at, expires_at, last_seen_at, ended_at
      FROM console_logins WHERE id = $1"
 );
@@ -35,14 +42,18 @@ const END: Sql = sql!(
 );
 
 const PAGE: Sql = sql!(
-    "SELECT id, principal, created_at, last_seen_at, expires_at, ended_at
+    "SELECT id, principal, created_at, last_seen_at, expires_at, ended_at, made_by
      FROM console_logins WHERE id < $1 AND principal = coalesce($2, principal)
      ORDER BY id DESC LIMIT $3"
 );
 
+/// Whatever made something that is still kept is kept as well: a line has no gaps.
 const SWEEP: Sql = claim_sql!(
     "DELETE FROM console_logins WHERE id IN (
-         SELECT id FROM console_logins WHERE void_at < $1 ORDER BY void_at LIMIT $2",
+         SELECT id FROM console_logins AS old WHERE void_at < $1
+             AND NOT EXISTS (SELECT 1 FROM api_tokens WHERE made_by = 'login:' || old.id)
+             AND NOT EXISTS (SELECT 1 FROM console_logins WHERE made_by = 'login:' || old.id)
+         ORDER BY void_at LIMIT $2",
     ")"
 );
 
@@ -61,6 +72,8 @@ pub struct Login {
     pub expires_at: Timestamp,
     /// When it was ended.
     pub ended_at: Option<Timestamp>,
+    /// What its link was made with, and it ends with.
+    pub made_by: Option<Credential>,
 }
 
 pub(crate) fn add(
@@ -77,6 +90,7 @@ pub(crate) fn add(
         bounds.limit_at,
         login.created_at,
         login.expires_at,
+        login.made_by.map(text),
     ];
     tx.execute(&ADD, params).map(drop)
 }
@@ -87,6 +101,11 @@ pub(crate) fn by_digest(tx: &mut Tx<'_>, digest: &Digest) -> Result<Option<Store
 
 pub(crate) fn by_id(tx: &mut Tx<'_>, id: LoginId) -> Result<Option<Stored>, StorageError> {
     tx.query_opt(&FIND_BY_ID, params![text(id)], stored)
+}
+
+/// As [`by_id`], and it stays as it is until the commit.
+pub(crate) fn hold(tx: &mut Tx<'_>, id: LoginId) -> Result<Option<Stored>, StorageError> {
+    tx.query_opt(&HOLD, params![text(id)], stored)
 }
 
 fn stored(row: &Row<'_>) -> Result<Stored, StorageError> {
@@ -131,6 +150,7 @@ pub(crate) fn page(
             last_seen_at: row.get(3)?,
             expires_at: row.get(4)?,
             ended_at: row.get(5)?,
+            made_by: maker(row, 6)?,
         })
     })
 }

@@ -4,23 +4,25 @@ use palyra_common::ids::Principal;
 use palyra_common::time::Timestamp;
 use palyra_storage::{Row, Sql, StorageError, Tx, claim_sql, params, sql, text};
 
-use super::scopes;
+use super::{maker, scopes};
+use crate::Credential;
 use crate::secret::Digest;
 use crate::standing::Bounds;
 
 const ADD: Sql = sql!(
     "INSERT INTO login_codes
-         (digest, purpose, principal, scopes, limit_at, created_at, expires_at)
-     VALUES ($1, $2, $3, $4, $5, $6, $7)"
+         (digest, purpose, principal, scopes, limit_at, created_at, expires_at, made_by)
+     VALUES ($1, $2, $3, $4, $5, $6, $7, $8)"
 );
 
-const FIND: Sql = sql!("SELECT expires_at, used_at, refused_at FROM login_codes WHERE digest = $1");
+const FIND: Sql =
+    sql!("SELECT expires_at, used_at, refused_at, ended_at FROM login_codes WHERE digest = $1");
 
 /// Whoever changes the row has used the code; everybody else changes nothing.
 const USE: Sql = sql!(
     "UPDATE login_codes SET used_at = $2
      WHERE digest = $1 AND used_at IS NULL AND expires_at > $2
-     RETURNING purpose, principal, scopes, limit_at"
+     RETURNING purpose, principal, scopes, limit_at, made_by"
 );
 
 const REFUSE: Sql =
@@ -29,6 +31,12 @@ const REFUSE: Sql =
 const END_FIRST_LOGINS: Sql = sql!(
     "UPDATE login_codes SET expires_at = $1
      WHERE purpose = 'first_login' AND used_at IS NULL AND expires_at > $1"
+);
+
+/// The expiry is moved too, for nodes of the release before, which look at nothing else.
+const END_MADE_BY: Sql = sql!(
+    "UPDATE login_codes SET ended_at = $2, expires_at = $2
+     WHERE made_by = $1 AND used_at IS NULL AND expires_at > $2"
 );
 
 const SWEEP: Sql = claim_sql!(
@@ -59,6 +67,7 @@ pub(crate) struct Code {
     pub(crate) purpose: Purpose,
     pub(crate) principal: Principal,
     pub(crate) bounds: Bounds,
+    pub(crate) made_by: Option<Credential>,
 }
 
 /// How far a code has come.
@@ -67,6 +76,7 @@ pub(crate) struct State {
     pub(crate) expires_at: Timestamp,
     pub(crate) used_at: Option<Timestamp>,
     pub(crate) refused_at: Option<Timestamp>,
+    pub(crate) ended_at: Option<Timestamp>,
 }
 
 pub(crate) fn add(
@@ -76,7 +86,7 @@ pub(crate) fn add(
     created_at: Timestamp,
     expires_at: Timestamp,
 ) -> Result<(), StorageError> {
-    let Code { purpose, principal, bounds } = code;
+    let Code { purpose, principal, bounds, made_by } = code;
     let scopes = bounds.scopes.map(|scopes| text(scopes.to_json()));
     let params = params![
         digest.as_bytes(),
@@ -86,13 +96,19 @@ pub(crate) fn add(
         bounds.limit_at,
         created_at,
         expires_at,
+        made_by.map(text),
     ];
     tx.execute(&ADD, params).map(drop)
 }
 
 pub(crate) fn find(tx: &mut Tx<'_>, digest: &Digest) -> Result<Option<State>, StorageError> {
     tx.query_opt(&FIND, params![digest.as_bytes()], |row| {
-        Ok(State { expires_at: row.get(0)?, used_at: row.get(1)?, refused_at: row.get(2)? })
+        Ok(State {
+            expires_at: row.get(0)?,
+            used_at: row.get(1)?,
+            refused_at: row.get(2)?,
+            ended_at: row.get(3)?,
+        })
     })
 }
 
@@ -107,6 +123,7 @@ pub(crate) fn take(
             purpose: purpose(row, 0)?,
             principal: row.parse(1)?,
             bounds: Bounds { scopes: scopes(row, 2)?, limit_at: row.get(3)? },
+            made_by: maker(row, 4)?,
         })
     })
 }
@@ -123,6 +140,15 @@ pub(crate) fn refuse(
 /// From now on no unused code for a first login works.
 pub(crate) fn end_first_logins(tx: &mut Tx<'_>, now: Timestamp) -> Result<u64, StorageError> {
     tx.execute(&END_FIRST_LOGINS, params![now])
+}
+
+/// From now on no unused code of `maker` works. Says how many that were.
+pub(crate) fn end_made_by(
+    tx: &mut Tx<'_>,
+    maker: Credential,
+    now: Timestamp,
+) -> Result<u64, StorageError> {
+    tx.execute(&END_MADE_BY, params![text(maker), now])
 }
 
 /// Removes some codes that expired before `before`.

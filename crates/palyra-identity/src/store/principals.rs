@@ -3,7 +3,7 @@
 use palyra_common::ids::Principal;
 use palyra_common::runtime_contracts::Role;
 use palyra_common::time::Timestamp;
-use palyra_storage::{Sql, StorageError, Tx, params, sql, text};
+use palyra_storage::{Row, Sql, StorageError, Tx, hold_sql, params, sql, text};
 
 const ADD: Sql = sql!(
     "INSERT INTO principals (id, role, created_at) VALUES ($1, $2, $3)
@@ -11,6 +11,9 @@ const ADD: Sql = sql!(
 );
 
 const FIND: Sql = sql!("SELECT role, disabled_at FROM principals WHERE id = $1");
+
+/// Of one who makes a credential: nobody disables them in between.
+const HOLD: Sql = hold_sql!("SELECT role, disabled_at FROM principals WHERE id = $1");
 
 const OWNERS: Sql = sql!("SELECT count(*) FROM principals WHERE role = 'owner'");
 
@@ -35,9 +38,16 @@ pub(crate) fn add(
 }
 
 pub(crate) fn find(tx: &mut Tx<'_>, principal: &Principal) -> Result<Option<Found>, StorageError> {
-    tx.query_opt(&FIND, params![principal.as_str()], |row| {
-        Ok(Found { role: row.parse(0)?, disabled_at: row.get(1)? })
-    })
+    tx.query_opt(&FIND, params![principal.as_str()], found)
+}
+
+/// As [`find`], and it stays as it is until the commit.
+pub(crate) fn hold(tx: &mut Tx<'_>, principal: &Principal) -> Result<Option<Found>, StorageError> {
+    tx.query_opt(&HOLD, params![principal.as_str()], found)
+}
+
+fn found(row: &Row<'_>) -> Result<Found, StorageError> {
+    Ok(Found { role: row.parse(0)?, disabled_at: row.get(1)? })
 }
 
 pub(crate) fn has_owner(tx: &mut Tx<'_>) -> Result<bool, StorageError> {

@@ -3,6 +3,7 @@
 
 mod cache;
 mod codes;
+mod lineage;
 mod logins;
 mod principals;
 mod retention;

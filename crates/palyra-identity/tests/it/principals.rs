@@ -61,7 +61,7 @@ async fn the_disabled_are_out(world: World) {
     assert_eq!(world.identity.refusals().of(Refusal::Revoked), 3);
     let journal = world.journal().await;
     assert!(journal.contains(&"operator:owner principal.disabled ok".to_owned()), "{journal:?}");
-    assert!(journal.contains(&"operator:anna login.refused revoked".to_owned()), "{journal:?}");
+    assert!(journal.contains(&"system login.refused revoked".to_owned()), "{journal:?}");
 }
 
 async fn only_an_owner_decides_who_else_there_is(world: World) {

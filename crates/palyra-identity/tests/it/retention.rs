@@ -17,7 +17,7 @@ pub(crate) async fn change(db: &Database, sql: Sql) {
 }
 
 /// Sweeps once at a time and says what went.
-async fn sweep_at(world: &World, after: Duration) -> Swept {
+pub(crate) async fn sweep_at(world: &World, after: Duration) -> Swept {
     world.clock.set(START + after);
     let ttl = Duration::from_secs(10);
     let leases = Leases::new(world.db.clone(), world.clock.clone(), ttl);

@@ -1,6 +1,6 @@
 //! What the vault writes to the journal. Names and numbers, never values.
 
-use palyra_common::ids::{EventId, Principal};
+use palyra_common::ids::{Credential, EventId, Principal};
 use palyra_common::text::strip_nul;
 use palyra_common::time::Timestamp;
 use palyra_storage::journal::JournalEvent;
@@ -17,6 +17,7 @@ pub(super) struct Entry {
     id: EventId,
     at: Timestamp,
     by: Principal,
+    credential: Option<Credential>,
     origin: String,
     action: &'static str,
     subject: String,
@@ -25,7 +26,8 @@ pub(super) struct Entry {
 impl Entry {
     pub(super) fn new(action: &'static str, subject: String, by: &Actor, at: Timestamp) -> Self {
         let origin = bounded(&by.origin);
-        Self { id: new_id(), at, by: by.by.clone(), origin, action, subject }
+        let Actor { by, credential, .. } = by.clone();
+        Self { id: new_id(), at, by, credential, origin, action, subject }
     }
 
     pub(super) fn at(&self) -> Timestamp {
@@ -38,6 +40,10 @@ impl Entry {
 
     /// Adds the entry to the transaction: if it cannot be written, neither is anything else.
     pub(super) fn record(&self, tx: &mut Tx<'_>, outcome: &str, detail: serde_json::Value) {
+        let detail = match self.credential {
+            Some(used) => used.noted_in(detail),
+            None => detail,
+        };
         tx.record(JournalEvent {
             id: self.id,
             at: self.at,

@@ -91,7 +91,7 @@ impl RedactionFeed {
             // Changed in between; the notice of that is on its way.
             return Err(not_in_use(&key.id));
         }
-        let by = Actor { by: Principal::system(), origin: "palyra-vault".into() };
+        let by = Actor { by: Principal::system(), credential: None, origin: "palyra-vault".into() };
         let entry = vault.entry("secret.read", "secret:*".into(), &by);
         let detail = serde_json::json!({ "purpose": "redaction", "versions": rows.len() });
         let record = move |tx: &mut Tx<'_>| {

@@ -28,7 +28,7 @@ async fn nothing_is_locked_with_a_key_of_the_past() {
     let folder = tempfile::tempdir().unwrap();
     let vault = vault_in(folder.path()).await;
     let name: SecretName = "global/key".parse().unwrap();
-    let by = Actor { by: Principal::owner(), origin: "test".into() };
+    let by = Actor { by: Principal::owner(), credential: None, origin: "test".into() };
     vault.set(&name, "first value".into(), &by).await.unwrap();
     let old = vault.held().unwrap();
     vault.rotate_master(NewMaster::Generated, &by).await.unwrap();
@@ -57,7 +57,7 @@ async fn open_on_postgres(folder: &std::path::Path) -> (TestDatabase, Database) 
 }
 
 fn anna() -> Actor {
-    Actor { by: Principal::owner(), origin: "test".into() }
+    Actor { by: Principal::owner(), credential: None, origin: "test".into() }
 }
 
 async fn rotate(vault: &Vault) {

@@ -135,7 +135,7 @@ pub(crate) fn name(text: &str) -> SecretName {
 }
 
 pub(crate) fn anna() -> Actor {
-    Actor { by: "operator:anna".parse().unwrap(), origin: "test".into() }
+    Actor { by: "operator:anna".parse().unwrap(), credential: None, origin: "test".into() }
 }
 
 pub(crate) fn reading(purpose: &str) -> Use {

@@ -11,6 +11,7 @@ use palyra_identity::{Access, Credential, Identity, Origin};
 use super::door::Door;
 use super::refusal::{Answer, Refusal};
 use crate::app::App;
+use crate::audit::Actor;
 
 /// The header by which a page of ours proves itself.
 pub(crate) const CSRF_HEADER: &str = "x-palyra-csrf";
@@ -40,6 +41,12 @@ impl Caller {
         }
         let what = format!("{what} can only be changed through the daemon's local socket");
         Err(Refusal::new(ErrorCode::AuthForbidden, what))
+    }
+
+    /// Who acts, for the audit trail.
+    pub(crate) fn actor(&self) -> Actor {
+        let Access { principal, credential, .. } = self.access.clone();
+        Actor { by: principal, credential, origin: self.door.origin() }
     }
 
     /// From where, for the audit trail.

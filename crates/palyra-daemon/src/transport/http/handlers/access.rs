@@ -63,7 +63,7 @@ pub(crate) async fn create_token(
     Ok((StatusCode::CREATED, Json(CreatedToken { token: token(made.token), secret })))
 }
 
-/// Revokes an API token; doing it twice is doing it once
+/// Revokes an API token and all that came from it; doing it twice is doing it once
 #[utoipa::path(delete, path = "/admin/v1/tokens/{id}", tag = "access",
     params(("id" = TokenId, Path, description = "Which token")),
     responses((status = 200, body = Token)))]
@@ -107,5 +107,6 @@ fn token(token: identity::Token) -> Token {
         expires_at: token.expires_at,
         last_used_at: token.last_used_at,
         revoked_at: token.revoked_at,
+        made_by: token.made_by,
     }
 }

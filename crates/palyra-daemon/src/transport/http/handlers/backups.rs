@@ -37,8 +37,7 @@ pub(crate) async fn create_backup(State(app): State<App>, caller: Caller) -> Ans
         let what = "another backup is being made";
         return Err(Refusal::new(ErrorCode::HttpBusy, what));
     };
-    let by = caller.access.principal.to_string();
-    crate::audit::record(&app, &by, "backup.started", caller.origin().as_str()).await?;
+    crate::audit::record(&app, &caller.actor(), "backup.started").await?;
     let (pieces, body) = mpsc::channel::<io::Result<Bytes>>(WAITING_PIECES);
     let source = app.backup_source();
     tokio::spawn(async move {

@@ -46,9 +46,9 @@ pub(crate) async fn change_config(
     }
     let expected = headers.get(header::IF_MATCH).map(|tag| tag.to_str().unwrap_or_default());
     let expected = expected.map(str::to_owned);
-    let by = (caller.access.principal.to_string(), caller.origin().as_str().to_owned());
+    let by = caller.actor();
     // Whoever asks may go away; a file that was written is also recorded and put into force.
     let changing =
-        tokio::spawn(async move { settings::change(&app, change, expected.as_deref(), by).await });
+        tokio::spawn(async move { settings::change(&app, change, expected.as_deref(), &by).await });
     Ok(Json(changing.await.map_err(|error| Failure::Startup(error.into()))??))
 }

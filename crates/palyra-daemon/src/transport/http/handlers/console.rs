@@ -78,13 +78,11 @@ pub(crate) async fn session(caller: Caller, headers: HeaderMap) -> Answer<Json<S
     }))
 }
 
-/// Ends the login of this browser
+/// Ends the login of this browser, and nothing that was made with it
 #[utoipa::path(post, path = "/console/v1/logout", tag = "console",
     responses((status = 204, description = "Logged out")))]
 pub(crate) async fn logout(State(app): State<App>, caller: Caller) -> Answer<Response> {
-    if let Credential::Login(login) = caller.access.credential {
-        app.identity.end_login(&caller.access, login, &caller.origin()).await?;
-    }
+    app.identity.log_out(&caller.access, &caller.origin()).await?;
     let gone = format!("{COOKIE}=; Path=/; HttpOnly; SameSite=Strict; Max-Age=0");
     Ok((StatusCode::NO_CONTENT, [(header::SET_COOKIE, gone)]).into_response())
 }

@@ -6,6 +6,7 @@ use palyra_common::api::{
     MasterRotated, Page, RotateMaster, Secret, SecretStored, SecretValue, SecretVersion,
 };
 use palyra_common::runtime_contracts::Scope;
+use palyra_identity::Access;
 use palyra_vault::{Actor, NewMaster, NextStep, SecretInfo, SecretName, SecretString};
 
 use crate::app::App;
@@ -113,7 +114,8 @@ fn parse((scope, name): &(String, String)) -> Answer<SecretName> {
 
 fn actor(caller: &Caller) -> Actor {
     let origin = caller.origin().as_str().to_owned();
-    Actor { by: caller.access.principal.clone(), origin }
+    let Access { principal, credential, .. } = caller.access.clone();
+    Actor { by: principal, credential: Some(credential), origin }
 }
 
 fn secret(info: SecretInfo) -> Secret {
