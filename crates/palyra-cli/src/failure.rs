@@ -6,12 +6,11 @@ use std::process::ExitCode;
 
 use clap::error::ErrorKind;
 use palyra_client::{ClientError, TargetError};
-use palyra_common::{ErrorCode, StableErrorEnvelope};
+use palyra_common::{ErrorCode, StableErrorEnvelope, shapes};
 use serde_json::json;
 
 use crate::exit::Exit;
 use crate::output::{Output, printable};
-use crate::redact;
 
 /// Why a command failed.
 #[derive(Debug)]
@@ -92,7 +91,7 @@ pub(crate) fn usage(error: &clap::Error) -> ExitCode {
                     type it at the prompt, or pipe it in";
         return Failure::asked(told).report(&out);
     }
-    let text = redact::text(&error.render().to_string());
+    let text = shapes::redact_suspects(&error.render().to_string()).into_owned();
     if out.is_json() {
         let message = text.lines().next().unwrap_or_default();
         let message = message.strip_prefix("error: ").unwrap_or(message);

@@ -11,7 +11,6 @@ mod log_file;
 mod output;
 mod palyrad;
 mod prompt;
-mod redact;
 mod service;
 mod table;
 mod when;

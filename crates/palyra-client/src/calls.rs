@@ -5,7 +5,7 @@ use std::time::Duration;
 use palyra_common::api::{
     AuditEvent, AuditVerified, ConfigChange, ConfigChanged, ConfigView, CreatedToken, Doctor,
     Health, LoginCode, MasterRotated, NewToken, Page, Readiness, RotateMaster, Secret,
-    SecretStored, SecretValue, Status, Token, WhoAmI,
+    SecretStored, SecretValue, Status, Texts, Token, WhoAmI,
 };
 use palyra_common::{Timestamp, TokenId};
 use reqwest::header::{ETAG, IF_MATCH};
@@ -157,6 +157,12 @@ impl Client {
     pub async fn delete_secret(&self, scope: &str, name: &str) -> Result<(), ClientError> {
         let request = self.admin(Method::DELETE, &["secrets", scope, name]);
         self.accepted(request.timeout(ANSWER_TIMEOUT)).await.map(drop)
+    }
+
+    /// The texts without the values of secrets.
+    pub async fn redact(&self, texts: &Texts) -> Result<Texts, ClientError> {
+        let request = self.admin(Method::POST, &["redact"]);
+        self.json(self.with_json(request, texts)?).await
     }
 
     /// Changes the master key.

@@ -6,6 +6,7 @@
 mod access;
 mod audit;
 mod config;
+mod redaction;
 mod secrets;
 mod status;
 
@@ -14,6 +15,7 @@ use serde::{Deserialize, Serialize};
 pub use access::{CreatedToken, LoginCode, MAX_TOKEN_SECONDS, NewToken, Session, Token, WhoAmI};
 pub use audit::{AuditEvent, AuditVerified, ChainFaultAt};
 pub use config::{ConfigChange, ConfigChanged, ConfigOption, ConfigView};
+pub use redaction::Texts;
 pub use secrets::{MasterRotated, RotateMaster, Secret, SecretStored, SecretValue, SecretVersion};
 pub use status::{Check, CheckState, Doctor, Health, Readiness, Status, VaultStatus};
 

@@ -12,6 +12,7 @@
 //! - [`deployment_profiles`]: the three ways in which Palyra is run.
 //! - [`api`]: what the HTTP API takes and gives.
 //! - [`data_dir`]: where a node keeps its files, and what they are called.
+//! - [`shapes`]: what credentials look like in a text.
 //! - [`text`]: what is done to text as it enters.
 
 #![warn(missing_docs)]
@@ -23,6 +24,7 @@ pub mod error;
 pub mod handoff;
 pub mod ids;
 pub mod runtime_contracts;
+pub mod shapes;
 pub mod text;
 pub mod time;
 

@@ -5,7 +5,6 @@
 
 mod forms;
 mod search;
-mod shapes;
 mod table;
 mod value;
 mod writer;
@@ -15,6 +14,8 @@ use std::collections::{HashMap, HashSet, VecDeque};
 use std::sync::{Arc, Mutex, PoisonError, RwLock, RwLockWriteGuard};
 
 pub use writer::RedactingWriter;
+
+use palyra_common::shapes;
 
 use crate::name::SecretName;
 use crate::secret::SecretString;
@@ -87,6 +88,25 @@ impl Redactor {
                 Cow::Borrowed(_) => Cow::Owned(text),
                 Cow::Owned(text) => Cow::Owned(text),
             },
+        }
+    }
+
+    /// The same for every text in `value`.
+    pub fn redact_json(&self, value: &mut serde_json::Value) {
+        match value {
+            serde_json::Value::String(text) => {
+                if let Cow::Owned(redacted) = self.redact(text) {
+                    *text = redacted;
+                }
+            }
+            serde_json::Value::Array(items) => {
+                items.iter_mut().for_each(|item| self.redact_json(item));
+            }
+            serde_json::Value::Object(fields) => {
+                fields.values_mut().for_each(|field| self.redact_json(field));
+            }
+            serde_json::Value::Null | serde_json::Value::Bool(_) | serde_json::Value::Number(_) => {
+            }
         }
     }
 

@@ -1,5 +1,7 @@
 //! `palyra bundle`
 
+mod redact;
+
 use std::path::{Path, PathBuf};
 
 use palyra_client::EventQuery;
@@ -11,18 +13,20 @@ use super::{audit, config, doctor};
 use crate::context::Context;
 use crate::failure::{Failure, Outcome};
 use crate::output::printable;
-use crate::{files, log_file, redact, when};
+use crate::{files, log_file, when};
 
 /// The version of the shape.
 const FORMAT: u32 = 1;
 const EVENTS: u32 = 200;
 const LOG_LINES: usize = 1_000;
+const LOG_BYTES: usize = 128 << 10;
 
 /// Write what helps to find a fault, without secrets, into one file
 ///
 /// It holds versions, status, checks, configuration, the newest audit events and the end of the log.
-/// Secrets are never asked for, and what looks like one is masked. Look through it before you hand
-/// it on: it names people, files and addresses.
+/// Secrets are never asked for. The running daemon takes their values out of every text; then, and
+/// without a daemon, what looks like a secret goes too. The part "redaction" says which it was. Look
+/// through it before you hand it on: it names people, files and addresses.
 #[derive(Debug, clap::Args)]
 #[command(
     verbatim_doc_comment,
@@ -42,7 +46,14 @@ pub(crate) async fn run(context: &Context, arguments: Arguments) -> Outcome {
     let default = || format!("palyra-bundle-{}.json", when::stamp(when::now())).into();
     let file = arguments.file.unwrap_or_else(default);
     let mut bundle = collect(context).await?;
-    redact::value(&mut bundle);
+    redact::shorten(&mut bundle);
+    let by_value = redact::by_value(&context.client()?, &mut bundle).await;
+    redact::by_shape(&mut bundle);
+    bundle["redaction"] = part(by_value.map(|()| "by value and shape").map_err(Failure::from));
+    let lines = bundle["log"].as_str().map(|log| log.lines().map(Value::from).collect());
+    if let Some(lines) = lines {
+        bundle["log"] = Value::Array(lines);
+    }
     let text = format!("{bundle:#}\n");
     if file == Path::new("-") {
         return context.out().print(&text);
@@ -85,10 +96,18 @@ fn part<T: Serialize>(found: Result<T, Failure>) -> Value {
     }
 }
 
-fn log_lines(context: &Context) -> Result<Vec<String>, Failure> {
+/// As one text, since a secret may have several lines.
+fn log_lines(context: &Context) -> Result<String, Failure> {
     let path = log_file::path(&context.data_dir()?);
     let found = log_file::last_lines(&path, 0, LOG_LINES);
-    found.map(|(lines, _)| lines).map_err(|error| Failure::file(&path, error))
+    let (lines, _) = found.map_err(|error| Failure::file(&path, error))?;
+    let mut bytes = 0;
+    let fitting = lines.iter().rev().take_while(|line| {
+        bytes += line.len() + 1;
+        bytes <= LOG_BYTES
+    });
+    let skipped = lines.len() - fitting.count();
+    Ok(lines[skipped..].join("\n"))
 }
 
 fn system() -> Value {

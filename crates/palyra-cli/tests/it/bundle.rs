@@ -35,11 +35,47 @@ fn a_bundle_has_all_parts_and_no_secret() {
     }
 }
 
+/// Nothing but the vault knows that it is one, and it was everywhere before the vault did.
+#[test]
+fn a_secret_that_was_logged_and_configured_before_it_was_set_is_not_in_the_bundle() {
+    const CANARY: &str = "kanarienvogel-4711";
+    let world = World::new();
+    let _daemon = world.palyrad();
+    world.palyra(&["config", "set", "http.hosts", CANARY]).expect(0);
+    world.palyra(&["config", "set", "storage.blobs", &format!("/srv/{CANARY}")]).expect(0);
+    let log = world.data_dir().join("log");
+    std::fs::create_dir_all(&log).unwrap();
+    std::fs::write(log.join("palyrad.log"), format!("before\nsaid {CANARY} aloud\n")).unwrap();
+    let show = || world.palyra(&["config", "show", "--json"]).expect(0).out;
+    let bundle = || world.palyra(&["bundle", "-"]).expect(0);
+    assert!(show().contains(CANARY) && bundle().out.contains(CANARY), "it looks innocent");
+
+    world.palyra_reading(&["secrets", "set", "openai"], CANARY.as_bytes()).expect(0);
+    assert!(!show().contains(CANARY), "{}", show());
+    let bundle = bundle();
+    assert!(!bundle.out.contains(CANARY), "{}", bundle.out);
+    let bundle = bundle.json();
+    assert_eq!(bundle["redaction"], "by value and shape");
+    assert_eq!(bundle["log"][1], "said [redacted:global/openai] aloud");
+}
+
+#[test]
+fn a_long_log_is_cut_at_its_beginning() {
+    let world = World::new();
+    let log = world.data_dir().join("log");
+    std::fs::create_dir_all(&log).unwrap();
+    let line = "x".repeat(50_000);
+    std::fs::write(log.join("palyrad.log"), format!("{line}\n{line}\n{line}\nlast\n")).unwrap();
+    let bundle = world.palyra(&["bundle", "-"]).expect(0).json();
+    assert_eq!(bundle["log"], serde_json::json!([line, line, "last"]));
+}
+
 #[test]
 fn without_a_daemon_the_parts_say_why_they_are_missing() {
     let world = World::new();
     let bundle = world.palyra(&["bundle", "-"]).expect(0).json();
     assert_eq!(bundle["status"]["error"]["code"], "client/daemon_not_running");
     assert_eq!(bundle["events"]["error"]["code"], "client/daemon_not_running");
+    assert_eq!(bundle["redaction"]["error"]["code"], "client/daemon_not_running");
     assert!(bundle["config"]["options"].is_array(), "{bundle:#}");
 }

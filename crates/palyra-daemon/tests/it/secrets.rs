@@ -37,6 +37,23 @@ fn a_secret_is_stored_listed_and_deleted_without_ever_being_shown() {
     }
 }
 
+/// Whoever could ask from elsewhere could try out guesses.
+#[test]
+fn texts_are_redacted_for_the_local_owner_only() {
+    let daemon = Daemon::start();
+    let value = serde_json::json!({ "value": CANARY }).to_string();
+    assert_eq!(daemon.local("PUT", "/admin/v1/secrets/global/canary", &value).status, 200);
+    let texts = serde_json::json!({ "texts": ["innocent", format!("it is {CANARY}.")] });
+    let (texts, path) = (texts.to_string(), "/admin/v1/redact");
+    let redacted = daemon.local("POST", path, &texts).json();
+    let expected = serde_json::json!(["innocent", "it is [redacted:global/canary]."]);
+    assert_eq!(redacted["texts"], expected);
+    let (_, token) = daemon.token(&["secrets:read", "secrets:write"]);
+    let headers = [&format!("Authorization: Bearer {token}"), "Content-Type: application/json"];
+    let refused = daemon.tcp("POST", path, &headers, &texts);
+    assert_eq!((refused.status, refused.code().as_str()), (403, "auth/forbidden"), "{refused:?}");
+}
+
 /// In the log it is a person's own doing: a path with the secret in it, at the chattiest level.
 #[test]
 fn a_planted_secret_appears_nowhere() {

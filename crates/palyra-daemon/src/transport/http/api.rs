@@ -75,6 +75,7 @@ fn described() -> OpenApiRouter<App> {
         .routes(routes!(secrets::list_secrets))
         .routes(routes!(secrets::set_secret, secrets::delete_secret))
         .routes(routes!(secrets::rotate_master))
+        .routes(routes!(secrets::redact))
         .routes(routes!(config::show_config, config::change_config))
         .routes(routes!(backups::create_backup))
         .routes(routes!(console::login))

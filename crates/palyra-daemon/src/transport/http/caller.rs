@@ -36,10 +36,15 @@ impl Caller {
     /// Refuses whoever is not on the daemon's own machine and user: `what` decides which programs
     /// run there and where everything is kept, which no scope over the network is enough for.
     pub(crate) fn only_local(&self, what: &str) -> Answer<()> {
+        self.local(&format!("{what} can only be changed"))
+    }
+
+    /// Refuses everybody else: what is done is told in `only`, as in "this can only be done".
+    pub(crate) fn local(&self, only: &str) -> Answer<()> {
         if self.access.credential == Credential::LocalOwner {
             return Ok(());
         }
-        let what = format!("{what} can only be changed through the daemon's local socket");
+        let what = format!("{only} through the daemon's local socket");
         Err(Refusal::new(ErrorCode::AuthForbidden, what))
     }
 

@@ -3,7 +3,7 @@ use axum::extract::State;
 use axum::http::StatusCode;
 use palyra_common::ErrorCode;
 use palyra_common::api::{
-    MasterRotated, Page, RotateMaster, Secret, SecretStored, SecretValue, SecretVersion,
+    MasterRotated, Page, RotateMaster, Secret, SecretStored, SecretValue, SecretVersion, Texts,
 };
 use palyra_common::runtime_contracts::Scope;
 use palyra_identity::Access;
@@ -62,6 +62,22 @@ pub(crate) async fn delete_secret(
     let caller = caller.allow(Scope::SecretsWrite)?;
     app.vault.delete(&parse(&path)?, &actor(&caller)).await?;
     Ok(StatusCode::NO_CONTENT)
+}
+
+/// Takes the values of secrets out of texts
+#[utoipa::path(post, path = "/admin/v1/redact", tag = "secrets",
+    request_body = Texts, responses((status = 200, body = Texts)))]
+pub(crate) async fn redact(
+    State(app): State<App>,
+    caller: Caller,
+    JsonBody(body): JsonBody<Texts>,
+) -> Answer<Json<Texts>> {
+    // Whoever may ask can find out whether a guess is right.
+    caller.allow(Scope::SecretsRead)?.local("texts can only be redacted")?;
+    let redactor = app.vault.redactor().clone();
+    let work = move || body.texts.iter().map(|text| redactor.redact(text).into_owned()).collect();
+    let texts = tokio::task::spawn_blocking(work).await;
+    Ok(Json(Texts { texts: texts.map_err(|error| Failure::Startup(error.into()))? }))
 }
 
 /// Changes the master key; the values stay as they are
