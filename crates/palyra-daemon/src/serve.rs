@@ -6,6 +6,7 @@ mod services;
 mod stop;
 
 use std::io::Write;
+use std::os::fd::AsFd;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -164,13 +165,23 @@ async fn announce(app: &App) -> Result<(), Failure> {
         place.data_dir.display()
     );
     let origin = palyra_identity::Origin::new("palyrad");
-    if let Some(code) = app.identity.first_login_code(&origin).await? {
+    if is_kept() {
+        if !app.identity.has_owner().await? {
+            lines.push_str("nobody has logged in yet: `palyra dashboard` gives a link\n");
+        }
+    } else if let Some(code) = app.identity.first_login_code(&origin).await? {
         let link = login_link(place.http, code.secret.expose());
         lines.push_str(&format!("log in once, within ten minutes: {link}\n"));
     }
     // A closed standard output is no reason not to work.
     let _ = std::io::stdout().write_all(lines.as_bytes());
     Ok(())
+}
+
+/// Whether standard output is a file: what logs in does not belong there.
+fn is_kept() -> bool {
+    let file = std::io::stdout().as_fd().try_clone_to_owned().map(std::fs::File::from);
+    file.and_then(|file| file.metadata()).is_ok_and(|file| file.is_file())
 }
 
 async fn until(mut stopped: watch::Receiver<bool>) {

@@ -1,5 +1,6 @@
 //! The handle through which everything reads and writes.
 
+mod examine;
 mod open;
 mod threads;
 

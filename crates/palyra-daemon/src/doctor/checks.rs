@@ -6,9 +6,12 @@ use std::path::Path;
 
 use palyra_common::DeploymentProfile;
 use palyra_common::api::{Check, CheckState};
+use palyra_common::data_dir::{RUNTIME_FILE, Running, SOCKET};
 use palyra_common::time::Timestamp;
+use palyra_storage::{Database, MIGRATIONS, OpenOptions, StorageError};
 
 use super::{advised, check};
+use crate::config::Config;
 use crate::transport::listen;
 
 /// Below this much space work may stop at any moment.
@@ -92,8 +95,8 @@ pub(super) async fn bind(
     let name = format!("bind:{option}");
     match listen::tcp(option, address, profile).await {
         Ok(_) => check(&name, CheckState::Ok, format!("{address} is allowed and free")),
-        Err(_) if is_running(data_dir) => {
-            let what = format!("{address} is in use, and the daemon of this directory runs");
+        Err(_) if is_ours(address, data_dir) => {
+            let what = format!("{address} is in use by the daemon of this directory");
             check(&name, CheckState::Ok, what)
         }
         Err(failure) => {
@@ -104,9 +107,40 @@ pub(super) async fn bind(
     }
 }
 
-fn is_running(data_dir: &Path) -> bool {
-    let socket = data_dir.join(palyra_common::data_dir::SOCKET);
-    std::os::unix::net::UnixStream::connect(socket).is_ok()
+/// Whether the running daemon of this directory listens on the port, which a restart frees.
+fn is_ours(address: SocketAddr, data_dir: &Path) -> bool {
+    let socket = std::os::unix::net::UnixStream::connect(data_dir.join(SOCKET));
+    let file = socket.and_then(|_| std::fs::read_to_string(data_dir.join(RUNTIME_FILE)));
+    let running = file.ok().and_then(|text| serde_json::from_str::<Running>(&text).ok());
+    running.is_some_and(|Running { http, grpc, .. }| {
+        let bound = [http, grpc].into_iter().filter_map(|bound| bound.parse::<SocketAddr>().ok());
+        bound.into_iter().any(|bound| bound.port() == address.port())
+    })
+}
+
+/// Whether the database is whole, where it is a file that nobody has open.
+pub(super) fn database(config: &Config, data_dir: &Path) -> Check {
+    let name = "database";
+    let options = OpenOptions {
+        data_dir: data_dir.to_owned(),
+        config: config.storage.clone(),
+        migrations: MIGRATIONS,
+    };
+    match Database::examine(&options) {
+        Ok(Some(file)) => check(name, CheckState::Ok, format!("{} is whole", file.display())),
+        Ok(None) if config.storage.url.is_empty() => {
+            check(name, CheckState::Skipped, "there is none yet")
+        }
+        Ok(None) => check(name, CheckState::Skipped, "the server of Postgres looks after it"),
+        Err(StorageError::Locked { .. }) => {
+            check(name, CheckState::Skipped, "a daemon has it open; `palyra doctor` asks that one")
+        }
+        Err(error) => {
+            let envelope = error.envelope();
+            let failed = check(name, CheckState::Failed, envelope.to_string());
+            advised(failed, envelope.recovery_hint())
+        }
+    }
 }
 
 /// The folder, or the nearest above it that is there.

@@ -43,7 +43,9 @@ async fn one(preflight: PreflightCheck, config: &Config, data_dir: &Path) -> Vec
     let skipped = |why: &str| check(name, CheckState::Skipped, why);
     let made = match preflight {
         PreflightCheck::Config => check(name, CheckState::Ok, "the configuration can be used"),
-        PreflightCheck::StoragePath => checks::storage_path(data_dir),
+        PreflightCheck::StoragePath => {
+            return vec![checks::storage_path(data_dir), checks::database(config, data_dir)];
+        }
         PreflightCheck::Bind => {
             let profile = config.deployment.profile;
             let http = checks::bind("http.bind", config.http.bind, profile, data_dir).await;

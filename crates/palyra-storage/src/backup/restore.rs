@@ -1,7 +1,7 @@
 //! Restoring a backup into a new database.
 
 use std::io::{ErrorKind, Read};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use bytes::Bytes;
@@ -101,9 +101,9 @@ fn make_room(options: &OpenOptions) -> Result<(), BackupError> {
     let (unfinished, blobs) = (unfinished(file.path()), options.data_dir.join(blob::FOLDER));
     let own_blobs = Place::of(&options.config)? == Place::DataDir;
     if !unfinished.exists() {
-        return match own_blobs && holds_files(&blobs) {
-            true => Err(BackupError::TargetInUse { place: blobs }),
-            false => Ok(()),
+        return match own_blobs.then(|| first_file(&blobs)).flatten() {
+            Some(place) => Err(BackupError::TargetInUse { place }),
+            None => Ok(()),
         };
     }
     // The blobs were not there when that restore began, or it would not have begun.
@@ -121,14 +121,12 @@ fn absent(removed: std::io::Result<()>) -> std::io::Result<()> {
     }
 }
 
-/// Whether a folder holds anything but folders.
-fn holds_files(folder: &Path) -> bool {
-    let Ok(items) = std::fs::read_dir(folder) else {
-        return false;
-    };
-    items.flatten().any(|item| match item.file_type() {
-        Ok(kind) if kind.is_dir() => holds_files(&item.path()),
-        Ok(_) | Err(_) => true,
+/// Something in a folder that is no folder.
+fn first_file(folder: &Path) -> Option<PathBuf> {
+    let items = std::fs::read_dir(folder).ok()?;
+    items.flatten().find_map(|item| match item.file_type() {
+        Ok(kind) if kind.is_dir() => first_file(&item.path()),
+        Ok(_) | Err(_) => Some(item.path()),
     })
 }
 

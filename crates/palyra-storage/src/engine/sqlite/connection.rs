@@ -37,6 +37,24 @@ pub(crate) fn open_first(file: &SqliteFile) -> Result<Connection, StorageError> 
     Ok(connection)
 }
 
+/// Reads every page of a file that nobody has open, and changes none.
+pub(crate) fn check(file: &SqliteFile) -> Result<(), StorageError> {
+    let fault = |error| classify(error, file.path());
+    let has_log = LogSize::of(file.path()).bytes() > 0;
+    let connection = connect(file).map_err(fault)?;
+    connection.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, has_log).map_err(fault)?;
+    owner::check(&connection, file.path())?;
+    let found: String =
+        connection.query_row("PRAGMA quick_check(1)", [], |row| row.get(0)).map_err(fault)?;
+    if found == "ok" {
+        return Ok(());
+    }
+    // It may quote from the file on several lines; the first says what is wrong.
+    let found = found.lines().find(|line| !line.starts_with("***")).unwrap_or_default().to_owned();
+    let cause: Cause = Arc::new(std::io::Error::other(found));
+    Err(StorageError::Corrupt(at(file.path().display().to_string(), cause)))
+}
+
 /// The connection that writes. WAL with `synchronous=FULL`: a commit that was answered is on
 /// the disk, whatever dies.
 pub(crate) fn open_writer(file: &SqliteFile) -> Result<Connection, StorageError> {

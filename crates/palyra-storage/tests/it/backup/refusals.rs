@@ -46,7 +46,9 @@ async fn blobs_without_a_database_are_data_too() {
     let blob = target.folder.path().join("blobs/aa/something");
     std::fs::create_dir_all(blob.parent().unwrap()).unwrap();
     std::fs::write(&blob, "precious").unwrap();
-    check_code(&target.restore(&file).await.unwrap_err(), ErrorCode::BackupTargetInUse);
+    let refused = target.restore(&file).await.unwrap_err();
+    check_code(&refused, ErrorCode::BackupTargetInUse);
+    assert!(refused.to_string().contains(blob.to_str().unwrap()), "{refused}");
     assert_eq!(std::fs::read(&blob).unwrap(), b"precious");
 }
 
