@@ -19,9 +19,9 @@ use palyra_vault::VaultConfig;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-pub(crate) use edit::{edited, value_of, write};
+pub(crate) use edit::{Edited, edited, value_of, write};
 pub(crate) use example::render as example;
-pub(crate) use layers::{Given, Loaded, Origin, layered, load};
+pub(crate) use layers::{Given, Loaded, Origin, layered, load, read};
 pub(crate) use options::all as options;
 pub(crate) use told::without_quotations;
 

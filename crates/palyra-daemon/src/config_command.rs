@@ -4,9 +4,10 @@ use std::path::Path;
 use std::process::ExitCode;
 
 use palyra_common::api::ConfigChange;
+use palyra_common::{ErrorCode, StableErrorEnvelope};
 use serde::Serialize;
 
-use crate::config::{self, Given};
+use crate::config::{self, Edited, Given};
 use crate::failure::Failure;
 use crate::flags::{ConfigCommand, Flags};
 use crate::{print, settings};
@@ -41,16 +42,40 @@ pub(crate) fn run(flags: &Flags, command: &ConfigCommand) -> Result<ExitCode, Fa
 }
 
 fn change(given: &Given, folder: &Path, change: ConfigChange) -> Result<(), Failure> {
-    let before = config::load(given, folder)?;
-    let text = config::edited(&before.file, before.text(), &change)?;
-    let after = config::layered(given, before.file.clone(), &text)?;
-    config::write(&before.file, &text).map_err(|error| Failure::Config {
-        path: before.file.clone(),
-        what: format!("cannot be written: {error}"),
-    })?;
+    let (file, before) = config::read(given, folder)?;
+    let Edited { text, not_set } = config::edited(&file, &before, &change)?;
+    let after = config::layered(given, file.clone(), &text);
+    let only_removes = change.set.is_empty() && text != before;
+    // What cannot be used is made better step by step; what can be used is not made worse.
+    let may_fail = only_removes && config::layered(given, file.clone(), &before).is_err();
+    let after = match after {
+        Err(failure) if !may_fail => return Err(failure),
+        after => after,
+    };
+    if text != before {
+        config::write(&file, &text).map_err(|error| Failure::Config {
+            path: file.clone(),
+            what: format!("cannot be written: {error}"),
+        })?;
+    }
     let keys: Vec<String> = change.set.into_keys().chain(change.unset).collect();
-    print(&json(&settings::outcome(&after, &keys)));
+    let after = after.map_err(|failure| still_unusable(&keys, &failure))?;
+    let mut changed = settings::outcome(&after, &keys, not_set);
+    // Nobody runs who could have put it into force.
+    changed.needs_restart.append(&mut changed.applied);
+    print(&json(&changed));
     Ok(())
+}
+
+fn still_unusable(removed: &[String], failure: &Failure) -> Failure {
+    let left = failure.envelope();
+    let what = format!(
+        "{} is removed; what is left cannot be used yet: {}",
+        removed.join(", "),
+        left.message()
+    );
+    let code = left.known_code().unwrap_or(ErrorCode::ConfigInvalid);
+    Failure::Refused(StableErrorEnvelope::new(code, what))
 }
 
 pub(crate) fn json(value: &impl Serialize) -> String {

@@ -5,7 +5,7 @@ use palyra_common::{ErrorCode, StableErrorEnvelope};
 
 use crate::app::App;
 use crate::audit;
-use crate::config::{self, Loaded, Origin};
+use crate::config::{self, Edited, Loaded, Origin};
 use crate::failure::Failure;
 use crate::hosts;
 
@@ -29,28 +29,34 @@ pub(crate) async fn change(
         let what = "the configuration has changed since it was read";
         return Err(Failure::Refused(StableErrorEnvelope::new(ErrorCode::CommonConflict, what)));
     }
-    let text = config::edited(&before.file, before.text(), &change)?;
+    let Edited { text, not_set } = config::edited(&before.file, before.text(), &change)?;
     let after = config::layered(&app.given, before.file.clone(), &text)?;
     let keys: Vec<String> = change.set.into_keys().chain(change.unset).collect();
+    if keys.iter().all(|key| not_set.contains(key)) {
+        return Ok(outcome(&after, &keys, not_set));
+    }
     config::write(&before.file, &text).map_err(|error| Failure::Config {
         path: before.file.clone(),
         what: format!("cannot be written: {error}"),
     })?;
     audit::config_changed(app, actor, &keys).await?;
-    let changed = outcome(&after, &keys);
+    let changed = outcome(&after, &keys, not_set);
     apply(app, after)?;
     Ok(changed)
 }
 
 /// Sorts what was asked for by when it takes effect.
-pub(crate) fn outcome(after: &Loaded, keys: &[String]) -> ConfigChanged {
+pub(crate) fn outcome(after: &Loaded, keys: &[String], not_set: Vec<String>) -> ConfigChanged {
     let mut changed = ConfigChanged {
         file: after.file.display().to_string(),
         applied: Vec::new(),
         needs_restart: Vec::new(),
         overridden: Vec::new(),
+        not_set,
     };
-    for option in config::options().iter().filter(|option| keys.contains(&option.key)) {
+    let is_changed = |key: &String| keys.contains(key) && !changed.not_set.contains(key);
+    let options = config::options().iter().filter(|option| is_changed(&option.key));
+    for option in options.collect::<Vec<_>>() {
         let list = match after.origin(&option.key) {
             Origin::Environment | Origin::CommandLine => &mut changed.overridden,
             Origin::Default | Origin::File if option.is_live() => &mut changed.applied,

@@ -50,3 +50,54 @@ fn a_file_is_checked_without_being_used() {
     let refused = world.palyra(&["config", "validate", "bad.toml", "--json"]).expect(2);
     assert!(refused.error_code().starts_with("config/"), "{refused:?}");
 }
+
+#[test]
+fn what_is_no_option_is_removed_one_by_one() {
+    let world = World::new();
+    std::fs::create_dir(world.data_dir()).unwrap();
+    let file = world.data_dir().join("palyra.toml");
+    std::fs::write(&file, "[log]\nlevle = 1\nlevel = \"warn\"\n[lgo]\nx = 1\n").unwrap();
+    let left = world.palyra(&["config", "unset", "log.levle", "--json"]).expect(2);
+    assert_eq!(left.error_code(), "config/unknown_key");
+    assert!(left.err.contains("log.levle is removed; what is left"), "{left:?}");
+    world.palyra(&["config", "unset", "lgo"]).expect(0);
+    assert_eq!(std::fs::read_to_string(&file).unwrap(), "[log]\nlevel = \"warn\"\n");
+    world.palyra(&["config", "validate"]).expect(0);
+}
+
+#[test]
+fn what_is_no_option_is_removed_under_a_daemon() {
+    let world = World::new();
+    let _daemon = world.palyrad();
+    let file = world.data_dir().join("palyra.toml");
+    std::fs::write(&file, "[log]\nlevle = 1\n").unwrap();
+    world.palyra(&["config", "unset", "log.levle"]).expect(0);
+    assert_eq!(std::fs::read_to_string(&file).unwrap(), "[log]\n");
+}
+
+#[test]
+fn what_is_not_set_is_not_found() {
+    let world = World::new();
+    let check = || {
+        let missing = world.palyra(&["config", "unset", "log.level", "--json"]).expect(5);
+        assert_eq!(missing.error_code(), "common/not_found");
+        assert!(missing.err.contains("log.level is not set in "), "{missing:?}");
+        world.palyra(&["config", "unset", "log.levle", "--json"]).expect(5);
+        assert!(!world.data_dir().join("palyra.toml").exists());
+    };
+    check();
+    let _daemon = world.palyrad();
+    check();
+}
+
+#[test]
+fn without_a_daemon_nothing_is_in_force_now() {
+    let world = World::new();
+    let set = ["config", "set", "log.level", "warn"];
+    let told = world.palyra(&set).expect(0).out;
+    assert!(told.contains("log.level: in force at the next start"), "{told}");
+    let changed = world.palyra(&[&set[..], &["--json"]].concat()).expect(0).json();
+    assert_eq!(changed["applied"], serde_json::json!([]));
+    let _daemon = world.palyrad();
+    assert!(world.palyra(&set).expect(0).out.contains("log.level: in force now"));
+}

@@ -59,4 +59,7 @@ pub struct ConfigChanged {
     pub needs_restart: Vec<String>,
     /// Options that the environment or the command line sets, so that the file has no say.
     pub overridden: Vec<String>,
+    /// Options that were to be removed and were not in the file.
+    #[serde(default)]
+    pub not_set: Vec<String>,
 }

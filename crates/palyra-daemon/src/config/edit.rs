@@ -4,13 +4,22 @@ use std::io::Write;
 use std::path::Path;
 
 use palyra_common::api::ConfigChange;
+use palyra_common::{ErrorCode, StableErrorEnvelope};
 use toml_edit::{Array, DocumentMut, Item, Table, Value};
 
 use super::{options, value};
 use crate::failure::Failure;
 
-/// The text of the file after `change`. Comments and order stay.
-pub(crate) fn edited(path: &Path, text: &str, change: &ConfigChange) -> Result<String, Failure> {
+/// What a change makes of a file.
+pub(crate) struct Edited {
+    /// The text after it. Comments and order stay.
+    pub(crate) text: String,
+    /// What was to be removed and is not there.
+    pub(crate) not_set: Vec<String>,
+}
+
+/// Makes `change` in the text of the file at `path`.
+pub(crate) fn edited(path: &Path, text: &str, change: &ConfigChange) -> Result<Edited, Failure> {
     let wrong = |error: toml_edit::TomlError| Failure::Config {
         path: path.to_owned(),
         what: super::told::without_quotations(error.message()),
@@ -27,14 +36,42 @@ pub(crate) fn edited(path: &Path, text: &str, change: &ConfigChange) -> Result<S
         })?;
         section.insert(option.name(), Item::Value(value));
     }
+    let mut not_set = Vec::new();
     for key in &change.unset {
-        let option = find(key)?;
-        if let Some(section) = document.get_mut(option.section()).and_then(Item::as_table_like_mut)
-        {
-            section.remove(option.name());
+        if !remove(&mut document, key) {
+            is_known(path, key)?;
+            not_set.push(key.clone());
         }
     }
-    Ok(document.to_string())
+    Ok(Edited { text: document.to_string(), not_set })
+}
+
+/// Removes what is called `key`, an option or not: what is none keeps the daemon from starting.
+fn remove(document: &mut DocumentMut, key: &str) -> bool {
+    let is_ours = |name: &str| options::all().iter().any(|option| option.section() == name);
+    let Some((section, name)) = key.split_once('.') else {
+        // A section of ours is no option; its options are removed one by one.
+        return !is_ours(key) && document.remove(key).is_some();
+    };
+    let Some(found) = document.get_mut(section).and_then(Item::as_table_like_mut) else {
+        return false;
+    };
+    let removed = found.remove(name).is_some();
+    if removed && found.is_empty() && !is_ours(section) {
+        document.remove(section);
+    }
+    removed
+}
+
+/// A name that is neither an option nor in the file is a mistake.
+fn is_known(path: &Path, key: &str) -> Result<(), Failure> {
+    if options::all().iter().any(|option| option.key == key) {
+        return Ok(());
+    }
+    let nearest = options::nearest(key).map(|key| format!("; did you mean {key}?"));
+    let nearest = nearest.unwrap_or_default();
+    let what = format!("{key} is neither an option nor in {}{nearest}", path.display());
+    Err(Failure::Refused(StableErrorEnvelope::new(ErrorCode::CommonNotFound, what)))
 }
 
 /// The value that a text on the command line means for an option.

@@ -80,13 +80,19 @@ const TEST_PREFIXES: [&str; 3] = ["PALYRA_TEST", "PALYRA_CRASH", "PALYRA_CHAOS"]
 
 /// Reads the file and puts the other layers on it.
 pub(crate) fn load(given: &Given, data_dir: &Path) -> Result<Loaded, Failure> {
+    let (file, text) = read(given, data_dir)?;
+    layered(given, file, &text)
+}
+
+/// The file and what it holds, whether it can be used or not; nothing if it is not there.
+pub(crate) fn read(given: &Given, data_dir: &Path) -> Result<(PathBuf, String), Failure> {
     let file = given.file.clone().unwrap_or_else(|| data_dir.join(FILE_NAME));
     // Where no file was named there may be none; a link to nothing is a mistake all the same.
     if given.file.is_none() && file.symlink_metadata().is_err_and(|error| is_absent(&error)) {
-        return layered(given, file, "");
+        return Ok((file, String::new()));
     }
     match read_file(&file) {
-        Ok(text) => layered(given, file, &text),
+        Ok(text) => Ok((file, text)),
         Err(error) => Err(Failure::Config { path: file, what: error.to_string() }),
     }
 }

@@ -45,11 +45,11 @@ pub(super) async fn run(context: &Context, arguments: Arguments) -> Outcome {
     } else {
         value
     };
-    let changed = match source {
+    let (changed, text): (_, change::Text) = match source {
         Source::Daemon(client, tag) => {
             let set = [(key, typed(option, &text)?)].into();
             let change = ConfigChange { set, unset: Vec::new() };
-            client.change_config(&change, tag.as_deref()).await?
+            (client.change_config(&change, tag.as_deref()).await?, change::text)
         }
         Source::File if is_hidden => {
             return Err(Failure::asked(
@@ -59,10 +59,10 @@ pub(super) async fn run(context: &Context, arguments: Arguments) -> Outcome {
         }
         Source::File => {
             let arguments = ["config", "set", "--", &key, &text].map(AsRef::as_ref);
-            palyrad::ask(context, &arguments)?
+            (palyrad::ask(context, &arguments)?, change::text_for_start)
         }
     };
-    context.out().show(&changed, change::text)
+    context.out().show(&changed, text)
 }
 
 /// `text` as a value of the kind that the option's default has.

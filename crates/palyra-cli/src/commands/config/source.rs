@@ -20,13 +20,23 @@ pub(crate) enum Source {
 
 /// The configuration in force, and who says so.
 pub(crate) async fn view(context: &Context) -> Result<(ConfigView, Source), Failure> {
-    let client = context.client()?;
-    match client.config().await {
-        Ok((view, tag)) => Ok((view, Source::Daemon(Box::new(client), tag))),
-        Err(ClientError::NotRunning { .. }) => {
+    match daemon(context).await? {
+        Some((view, client, tag)) => Ok((view, Source::Daemon(client, tag))),
+        None => {
             let arguments = ["config".as_ref(), "show".as_ref()];
             Ok((palyrad::ask(context, &arguments)?, Source::File))
         }
+    }
+}
+
+/// The configuration of the daemon with its tag, if one runs.
+pub(crate) async fn daemon(
+    context: &Context,
+) -> Result<Option<(ConfigView, Box<Client>, Option<String>)>, Failure> {
+    let client = context.client()?;
+    match client.config().await {
+        Ok((view, tag)) => Ok(Some((view, Box::new(client), tag))),
+        Err(ClientError::NotRunning { .. }) => Ok(None),
         Err(error) => Err(error.into()),
     }
 }
