@@ -8,6 +8,7 @@ use palyra_common::data_dir::{self, Surroundings};
 use crate::cli::Globals;
 use crate::failure::Failure;
 use crate::files;
+use crate::hint::Address;
 use crate::output::Output;
 
 /// The variable that holds an API token.
@@ -23,7 +24,7 @@ pub(crate) struct Context {
 
 impl Context {
     pub(crate) fn new(globals: Globals) -> Self {
-        let out = Output::new(globals.json);
+        let out = Output::new(globals.json, Address::of(&globals));
         Self { globals, out }
     }
 

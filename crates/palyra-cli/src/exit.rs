@@ -18,6 +18,7 @@ pub(crate) enum Exit {
     NotFound = 5,
     Conflict = 6,
     Faults = 7,
+    Declined = 8,
     Interrupted = 130,
 }
 
@@ -28,10 +29,12 @@ Exit codes:
   1    failed
   2    asked wrongly: an argument, a value or the configuration
   3    the daemon does not run or cannot be reached
-  4    not allowed: the credential is missing, unknown, ended or too weak
+  4    not allowed: the credential is missing, unknown, ended or too weak, or the daemon's files
+       are another user's
   5    not found
   6    conflict: it is there already, in use, or was changed meanwhile
   7    a check found faults
+  8    declined: a question was answered with no, and nothing was changed
   130  interrupted";
 
 impl Exit {
@@ -41,7 +44,9 @@ impl Exit {
         let (domain, reason) = code.split_once('/').unwrap_or((code, ""));
         match (domain, reason) {
             ("client", "daemon_not_running" | "unreachable") => Self::NoDaemon,
-            ("auth", _) => Self::NotAllowed,
+            ("client", "declined") => Self::Declined,
+            ("client", "interrupted") => Self::Interrupted,
+            ("auth", _) | ("client", "not_permitted") => Self::NotAllowed,
             (_, "not_found") => Self::NotFound,
             ("common", "conflict")
             | ("storage", "constraint" | "locked")

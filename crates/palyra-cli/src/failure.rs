@@ -10,6 +10,7 @@ use palyra_common::{ErrorCode, StableErrorEnvelope, shapes};
 use serde_json::json;
 
 use crate::exit::Exit;
+use crate::hint::Address;
 use crate::output::{Output, printable};
 
 /// Why a command failed.
@@ -56,10 +57,10 @@ impl Failure {
     /// Tells it, and gives the exit code.
     pub(crate) fn report(&self, out: &Output) -> ExitCode {
         let (told, exit) = match self {
-            Self::Told(envelope) => (Some(told(envelope, out.is_json())), Exit::of(envelope)),
+            Self::Told(envelope) => (Some(told(envelope, out)), Exit::of(envelope)),
             Self::Faults => (None, Exit::Faults),
             Self::ToldAlready(exit) => (None, *exit),
-            Self::Interrupted => (Some("palyra: interrupted\n".into()), Exit::Interrupted),
+            Self::Interrupted => (Some(interrupted(out)), Exit::Interrupted),
         };
         out.tell(&told.unwrap_or_default());
         exit.into()
@@ -67,13 +68,25 @@ impl Failure {
 }
 
 /// What failed, under which code, and what to do.
-fn told(envelope: &StableErrorEnvelope, as_json: bool) -> String {
-    if as_json {
-        return format!("{:#}\n", json!({ "error": envelope }));
+fn told(envelope: &StableErrorEnvelope, out: &Output) -> String {
+    let (message, hint) =
+        (out.complete(envelope.message()), out.complete(envelope.recovery_hint()));
+    if out.is_json() {
+        let mut document = json!({ "error": envelope });
+        document["error"]["message"] = (*message).into();
+        document["error"]["recovery_hint"] = (*hint).into();
+        return format!("{document:#}\n");
     }
-    let (code, message) = (printable(envelope.code()), printable(envelope.message()));
-    let hint = printable(envelope.recovery_hint());
+    let (code, message, hint) = (printable(envelope.code()), printable(&message), printable(&hint));
     format!("palyra: {message}\n  code: {code}\n  what to do: {hint}\n")
+}
+
+fn interrupted(out: &Output) -> String {
+    if out.is_json() {
+        let what = "the command was interrupted";
+        return told(&StableErrorEnvelope::new(ErrorCode::ClientInterrupted, what), out);
+    }
+    "palyra: interrupted\n".into()
 }
 
 /// What clap says: help and version on standard output, mistakes on standard error. What was typed
@@ -81,7 +94,7 @@ fn told(envelope: &StableErrorEnvelope, as_json: bool) -> String {
 pub(crate) fn usage(error: &clap::Error) -> ExitCode {
     let arguments: Vec<_> = std::env::args_os().collect();
     let has = |word: &str| arguments.iter().any(|argument| argument == word);
-    let out = Output::new(has("--json"));
+    let out = Output::new(has("--json"), Address::default());
     if !error.use_stderr() {
         let printed = out.print(&error.render().to_string());
         return printed.map_or_else(|failure| failure.report(&out), |()| Exit::Ok.into());

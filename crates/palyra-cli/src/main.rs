@@ -7,6 +7,7 @@ mod context;
 mod exit;
 mod failure;
 mod files;
+mod hint;
 mod log_file;
 mod output;
 mod palyrad;

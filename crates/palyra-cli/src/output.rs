@@ -8,6 +8,7 @@ use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use serde::Serialize;
 
 use crate::failure::{Failure, Outcome};
+use crate::hint::Address;
 
 #[cfg(test)]
 mod tests;
@@ -34,7 +35,8 @@ An error goes to standard error, so standard output never holds one:
     }
   }
 
-docs/errors.md lists the codes. A check that finds faults (doctor, audit verify, backup verify,
+docs/errors.md lists the codes. `completions` and `daemon run` have no JSON form and refuse --json;
+help is text in any case. `daemon logs --follow` prints one document per line. A check that finds faults (doctor, audit verify, backup verify,
 deployment preflight) prints its report to standard output as usual and exits with 7.
 ";
 
@@ -52,17 +54,27 @@ pub(crate) enum Tone {
 pub(crate) struct Output {
     json: bool,
     colour: bool,
+    address: Address,
 }
 
 impl Output {
-    pub(crate) fn new(json: bool) -> Self {
+    pub(crate) fn new(json: bool, address: Address) -> Self {
         let forbidden = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty())
             || std::env::var_os("TERM").is_some_and(|terminal| terminal == "dumb");
-        Self { json, colour: !json && !forbidden && std::io::stdout().is_terminal() }
+        let colour = !json && !forbidden && std::io::stdout().is_terminal();
+        Self { json, colour, address }
     }
 
     pub(crate) fn is_json(&self) -> bool {
         self.json
+    }
+
+    /// Refuses --json where nothing could be printed that is JSON.
+    pub(crate) fn has_no_json(&self, what: &str) -> Outcome {
+        if self.json {
+            return Err(Failure::asked(format!("{what}; leave --json away")));
+        }
+        Ok(())
     }
 
     /// Prints `value` as JSON, or for people what `text` makes of it.
@@ -72,11 +84,16 @@ impl Output {
         text: impl FnOnce(&Self, &T) -> String,
     ) -> Outcome {
         if !self.json {
-            return self.print(&text(self, value));
+            return self.print(&self.complete(&text(self, value)));
         }
         let document = serde_json::to_string_pretty(value)
             .map_err(|error| Failure::machine(format!("the answer has no JSON form: {error}")))?;
         self.print(&format!("{document}\n"))
+    }
+
+    /// `text` with commands that can be run as they stand.
+    pub(crate) fn complete<'a>(&self, text: &'a str) -> Cow<'a, str> {
+        self.address.complete(text)
     }
 
     /// Prints `text` as it is. Whoever has closed the pipe has seen enough: that is no failure.
@@ -93,7 +110,7 @@ impl Output {
     /// Says something beside the output, to people only.
     pub(crate) fn note(&self, text: &str) {
         if !self.json {
-            self.tell(&format!("{text}\n"));
+            self.tell(&format!("{}\n", self.complete(text)));
         }
     }
 

@@ -3,6 +3,7 @@
 use std::io::{BufRead, IsTerminal, Read};
 use std::os::fd::AsFd;
 
+use palyra_common::ErrorCode;
 use rustix::termios::{
     LocalModes, OptionalActions, SpecialCodeIndex, Termios, tcgetattr, tcsetattr,
 };
@@ -135,6 +136,9 @@ pub(crate) fn confirm(out: &Output, question: &str, yes: bool) -> Outcome {
     read.map_err(|error| Failure::machine(format!("standard input: {error}")))?;
     match answer.trim().to_lowercase().as_str() {
         "y" | "yes" => Ok(()),
-        _ => Err(Failure::Interrupted),
+        _ => {
+            let what = "nothing was changed, because the answer was no";
+            Err(Failure::new(ErrorCode::ClientDeclined, what))
+        }
     }
 }

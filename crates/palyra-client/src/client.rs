@@ -1,7 +1,10 @@
 //! How requests are made.
 
+use std::io::ErrorKind;
+use std::path::Path;
 use std::time::Duration;
 
+use palyra_common::data_dir::{LONGEST_PATH, SOCKET};
 use reqwest::header::{AUTHORIZATION, CONTENT_TYPE};
 use reqwest::{Method, RequestBuilder, Response, Url, redirect};
 use serde::Serialize;
@@ -96,17 +99,16 @@ impl Client {
     }
 
     pub(crate) fn failed(&self, error: reqwest::Error) -> ClientError {
-        use std::io::ErrorKind::{ConnectionRefused, NotFound};
-        let nobody =
-            error.is_connect() && matches!(io_kind(&error), Some(NotFound | ConnectionRefused));
-        match &self.target {
-            Target::Local { data_dir } if nobody => {
-                ClientError::NotRunning { data_dir: data_dir.clone() }
-            }
-            target @ (Target::Local { .. } | Target::Remote { .. }) => {
-                ClientError::Unreachable { target: target.to_string(), what: root_cause(&error) }
-            }
-        }
+        let refusal = error.is_connect().then(|| io_kind(&error)).flatten();
+        let own = |data_dir: &Path| not_connected(data_dir, refusal?);
+        let found = match &self.target {
+            Target::Local { data_dir } => own(data_dir),
+            Target::Remote { .. } => None,
+        };
+        found.unwrap_or_else(|| ClientError::Unreachable {
+            target: self.target.to_string(),
+            what: root_cause(&error),
+        })
     }
 
     pub(crate) fn unexpected(&self, what: impl Into<String>) -> ClientError {
@@ -123,5 +125,23 @@ impl Client {
             self.unexpected(format!("nothing: the request has no form: {error}"))
         })?;
         Ok(request.header(CONTENT_TYPE, "application/json").body(bytes))
+    }
+}
+
+/// What it means that the socket in `data_dir` could not be opened, if that is known.
+pub(crate) fn not_connected(data_dir: &Path, kind: ErrorKind) -> Option<ClientError> {
+    let length = data_dir.as_os_str().len();
+    match kind {
+        ErrorKind::InvalidInput if length > LONGEST_PATH => {
+            Some(ClientError::PathTooLong { length })
+        }
+        ErrorKind::NotFound | ErrorKind::ConnectionRefused => {
+            Some(ClientError::NotRunning { data_dir: data_dir.to_owned() })
+        }
+        ErrorKind::NotADirectory => Some(ClientError::NotAFolder { data_dir: data_dir.to_owned() }),
+        ErrorKind::PermissionDenied => {
+            Some(ClientError::NotPermitted { socket: data_dir.join(SOCKET) })
+        }
+        _ => None,
     }
 }

@@ -3,6 +3,7 @@
 use std::error::Error as _;
 use std::path::PathBuf;
 
+use palyra_common::data_dir::LONGEST_PATH;
 use palyra_common::runtime_contracts::RetryClass;
 use palyra_common::{ErrorCode, StableErrorEnvelope};
 use thiserror::Error;
@@ -14,6 +15,27 @@ pub enum ClientError {
     #[error("no daemon runs on {}", data_dir.display())]
     NotRunning {
         /// The data directory.
+        data_dir: PathBuf,
+    },
+    /// The socket, or the folder that it is in, belongs to another user.
+    #[error("this user may not open {}", socket.display())]
+    NotPermitted {
+        /// The socket.
+        socket: PathBuf,
+    },
+    /// No socket can have a path of this length.
+    #[error(
+        "the path of the data directory has {length} bytes, and at most {LONGEST_PATH} leave room \
+         for the socket in it; choose a shorter one with --data-dir"
+    )]
+    PathTooLong {
+        /// The length of the path of the data directory.
+        length: usize,
+    },
+    /// What should be the data directory is a file, or is below one.
+    #[error("{} is not a folder; choose a data directory with --data-dir", data_dir.display())]
+    NotAFolder {
+        /// What should be the data directory.
         data_dir: PathBuf,
     },
     /// No connection, or it broke, or the answer took too long.
@@ -43,6 +65,10 @@ impl ClientError {
         let own = |code| StableErrorEnvelope::new(code, self.to_string());
         match self {
             Self::NotRunning { .. } => own(ErrorCode::ClientDaemonNotRunning),
+            Self::NotPermitted { .. } => own(ErrorCode::ClientNotPermitted),
+            Self::PathTooLong { .. } | Self::NotAFolder { .. } => {
+                own(ErrorCode::CommonInvalidInput)
+            }
             Self::Unreachable { .. } => own(ErrorCode::ClientUnreachable),
             Self::Refused(envelope) => (**envelope).clone(),
             Self::Unexpected { .. } => own(ErrorCode::ClientUnexpectedAnswer),

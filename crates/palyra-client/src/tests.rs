@@ -64,6 +64,8 @@ fn every_error_has_its_code() {
     let refused = StableErrorEnvelope::new(ErrorCode::AuthForbidden, "needs tokens:write");
     for (error, code) in [
         (ClientError::NotRunning { data_dir: "/d".into() }, "client/daemon_not_running"),
+        (ClientError::NotPermitted { socket: "/d/s".into() }, "client/not_permitted"),
+        (ClientError::PathTooLong { length: 200 }, "common/invalid_input"),
         (
             ClientError::Unreachable { target: target.clone(), what: "refused".into() },
             "client/unreachable",
@@ -74,4 +76,20 @@ fn every_error_has_its_code() {
         assert_eq!(error.envelope().code(), code);
         assert_eq!(error.envelope().message(), error.to_string());
     }
+}
+
+#[test]
+fn a_socket_that_cannot_be_opened_says_why() {
+    use std::io::ErrorKind;
+    let code = |length: usize, kind| {
+        let error = client::not_connected("/".repeat(length).as_ref(), kind);
+        error.map(|error| error.envelope().code().to_owned())
+    };
+    let told = |code: &str| Some(code.to_owned());
+    assert_eq!(code(9, ErrorKind::NotFound), told("client/daemon_not_running"));
+    assert_eq!(code(9, ErrorKind::ConnectionRefused), told("client/daemon_not_running"));
+    assert_eq!(code(9, ErrorKind::PermissionDenied), told("client/not_permitted"));
+    assert_eq!(code(9, ErrorKind::NotADirectory), told("common/invalid_input"));
+    assert_eq!(code(200, ErrorKind::InvalidInput), told("common/invalid_input"));
+    assert_eq!(code(9, ErrorKind::InvalidInput), None);
 }

@@ -12,6 +12,9 @@ mod tests;
 
 /// The socket of the local owner, in the data directory.
 pub const SOCKET: &str = "palyra.sock";
+/// The longest path of a data directory, in bytes: a longer one leaves no room for the socket, whose
+/// path may have 103 bytes on the systems that allow the least.
+pub const LONGEST_PATH: usize = 103 - SOCKET.len() - 1;
 /// What the running daemon says about itself, in the data directory: a [`Running`].
 pub const RUNTIME_FILE: &str = "runtime.json";
 /// The variable that names the data directory.

@@ -64,7 +64,16 @@ pub(crate) async fn examine(context: &Context) -> Result<Vec<Check>, Failure> {
             checks.push(not_running());
             checks.extend(preflight(context));
         }
-        Err(error) => return Err(error.into()),
+        Err(error) if context.is_remote() => return Err(error.into()),
+        Err(error) => {
+            let told = error.envelope();
+            let advice = Some(told.recovery_hint());
+            checks.push(check("daemon", CheckState::Failed, told.to_string(), advice));
+            checks.extend(preflight(context));
+        }
+    }
+    for advice in checks.iter_mut().filter_map(|check| check.advice.as_mut()) {
+        *advice = context.out().complete(advice).into_owned();
     }
     Ok(checks)
 }

@@ -10,8 +10,8 @@ fn what_commands_a_terminal_is_shown_instead_of_done() {
 
 #[test]
 fn colours_are_for_terminals() {
-    let off = Output { json: false, colour: false };
-    let on = Output { json: false, colour: true };
+    let off = Output { json: false, colour: false, address: Address::default() };
+    let on = Output { json: false, colour: true, address: Address::default() };
     assert_eq!(off.paint(Tone::Bad, "failed"), "failed");
     assert_eq!(on.paint(Tone::Bad, "failed"), "\x1b[31mfailed\x1b[0m");
 }

@@ -1,11 +1,12 @@
 use super::*;
+use crate::hint::Address;
 
 #[test]
 fn columns_are_as_wide_as_what_is_seen() {
     let mut table = Table::new(["NAME", "WHEN", "WHO"]);
     table.row(["日本".into(), "now".into(), "anna".into()]);
     table.row(["x\n".into(), "a while ago".into(), "b".into()]);
-    let rendered = table.render(&Output::new(true));
+    let rendered = table.render(&Output::new(true, Address::default()));
     let expected = "\
 NAME  WHEN         WHO
 日本  now          anna
@@ -16,5 +17,5 @@ x\\n   a while ago  b
 
 #[test]
 fn no_rows_are_no_lines() {
-    assert_eq!(Table::of_fields().render(&Output::new(true)), "");
+    assert_eq!(Table::of_fields().render(&Output::new(true, Address::default())), "");
 }

@@ -7,6 +7,7 @@ mod backup;
 mod bundle;
 mod config;
 mod daemon;
+mod hints;
 mod json;
 mod secrets;
 mod service;

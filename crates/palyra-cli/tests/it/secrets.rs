@@ -71,7 +71,7 @@ fn the_master_key_is_changed_and_secrets_stay() {
 }
 
 /// Runs `palyra` on a terminal of its own, as `script` gives one, with `keys` typed when it asks.
-fn on_a_terminal(world: &World, arguments: &str, asks: &str, keys: &[u8]) -> String {
+pub(crate) fn on_a_terminal(world: &World, arguments: &str, asks: &str, keys: &[u8]) -> String {
     let palyra = env!("CARGO_BIN_EXE_palyra");
     let line = format!("{palyra} {arguments}; echo code=$?; stty -a");
     let mut child = Command::new("script")

@@ -11,13 +11,13 @@ use crate::serde_text;
 error_codes! {
     CommonInvalidInput = "common/invalid_input", Final,
         means: "the request has a value that cannot be accepted",
-        hint: "Correct the value that the message names and send the request again.";
+        hint: "Correct the value that the message names and try again.";
     CommonNotFound = "common/not_found", Final,
         means: "what the request names does not exist",
         hint: "Check the id or name; list what exists to see whether it was removed.";
     CommonConflict = "common/conflict", Final,
         means: "the request contradicts what is already there",
-        hint: "Read the current state, decide again on what it says, and send a new request.";
+        hint: "Look at what is there, decide again on what it says, and try again.";
 
     StorageUnavailable = "storage/unavailable", Retryable,
         means: "the database cannot be reached",
@@ -36,7 +36,7 @@ error_codes! {
         hint: "Give the user that runs the daemon write permission on what the message names, or remount its file system writable; on Postgres, point `storage.url` to the primary.";
     StorageCorrupt = "storage/corrupt", Final,
         means: "the database file is damaged or is not a database",
-        hint: "Stop the daemon, keep a copy of the damaged file, and put the newest good backup in its place.";
+        hint: "Stop the daemon, rename the data directory so that the damaged file is kept, and run `palyra backup restore FILE` with the newest good backup. Put `palyra.toml` back if there was one.";
     StorageForbidden = "storage/forbidden", Final,
         means: "the database server does not accept the login, or does not allow it what Palyra needs",
         hint: "Check user, password and database in `storage.url`. The user needs to create and use tables: as an administrator, run `GRANT USAGE, CREATE ON SCHEMA public TO …` in that database, or make the user its owner.";
@@ -83,7 +83,7 @@ error_codes! {
         hint: "Correct what the message names; `docs/palyra.example.toml` describes every option, and `palyra config validate` checks a file without starting anything.";
     ConfigUnknownKey = "config/unknown_key", Final,
         means: "the configuration has an option that does not exist",
-        hint: "Correct or remove the option; the message names the nearest one that exists.";
+        hint: "Correct the option, or remove it with `palyra config unset`; the message names it, and the nearest one that exists.";
 
     DaemonAddressInUse = "daemon/address_in_use", Final,
         means: "another program listens on the address already",
@@ -172,7 +172,7 @@ error_codes! {
         hint: "Take another backup; this one is damaged, was cut off or is of a newer version.";
     BackupTargetInUse = "backup/target_in_use", Final,
         means: "the place to restore to holds data already",
-        hint: "Restore to an empty data directory or database, then start the daemon on it.";
+        hint: "Restore to a data directory without a database and blobs, as a new one with `--data-dir`, or to an empty Postgres database; then start the daemon on it.";
 
     ClientDaemonNotRunning = "client/daemon_not_running", Final,
         means: "no daemon runs on this data directory",
@@ -180,6 +180,9 @@ error_codes! {
     ClientUnreachable = "client/unreachable", Retryable,
         means: "the daemon could not be reached, or broke off its answer",
         hint: "Check the address and that the daemon runs; `palyra daemon logs` shows what it said last.";
+    ClientNotPermitted = "client/not_permitted", Final,
+        means: "this user may not open the data directory or the socket in it",
+        hint: "Run the command as the user that runs the daemon, as with `sudo -u USER`; or name the daemon with `--host` and use an API token; or choose a data directory of your own with `--data-dir`.";
     ClientUnexpectedAnswer = "client/unexpected_answer", Final,
         means: "what answered does not speak as this version of Palyra does",
         hint: "Check that the address is that of a Palyra daemon, and that the command line and the daemon are of the same version.";
@@ -192,6 +195,13 @@ error_codes! {
     ClientLocalFile = "client/local_file", Final,
         means: "a file on this machine could not be read or written",
         hint: "Check that its folder is there, that you may write to it, and that the disk has room.";
+
+    ClientDeclined = "client/declined", Final,
+        means: "a question of the command line was answered with no",
+        hint: "Nothing was changed. Run the command again and answer y, or add `--yes`.";
+    ClientInterrupted = "client/interrupted", Final,
+        means: "the command was interrupted",
+        hint: "Run it again to finish it.";
 
     BlobNotFound = "blob/not_found", Final,
         means: "the content that a row refers to is not in the blob store",

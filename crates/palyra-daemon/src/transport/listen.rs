@@ -4,7 +4,7 @@ use std::net::SocketAddr;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
-use palyra_common::data_dir::SOCKET;
+use palyra_common::data_dir::{LONGEST_PATH, SOCKET};
 use palyra_common::deployment_profiles::{BindReason, BindRequest, TlsMode, judge_bind};
 use palyra_common::{DeploymentProfile, ErrorCode, StableErrorEnvelope};
 use tokio::net::{TcpListener, UnixListener};
@@ -50,18 +50,14 @@ pub(crate) async fn socket(data_dir: &Path) -> Result<(UnixListener, PathBuf), F
     Ok((listener, path))
 }
 
-/// The longest path that a socket can have, on the systems that allow the least.
-const LONGEST_SOCKET_PATH: usize = 103;
-
 /// Refuses a data directory whose socket nobody could open, before anything is made in it.
 pub(crate) fn check_socket_path(data_dir: &Path) -> Result<(), Failure> {
-    let most = LONGEST_SOCKET_PATH - SOCKET.len() - 1;
     let length = data_dir.as_os_str().len();
-    if length <= most {
+    if length <= LONGEST_PATH {
         return Ok(());
     }
     let what = format!(
-        "the path of the data directory has {length} bytes, and at most {most} leave room for the \
+        "the path of the data directory has {length} bytes, and at most {LONGEST_PATH} leave room for the \
          socket in it; choose a shorter one with --data-dir"
     );
     Err(Failure::Option { what })

@@ -12,7 +12,7 @@ pub(crate) fn text(out: &Output, checks: &[Check]) -> String {
         let state = Cell::toned(tone(check.state), check.state.as_str());
         table.row([state, check.name.as_str().into(), check.seen.as_str().into()]);
         if let Some(advice) = &check.advice {
-            let fixable = if check.fixable { " (or: palyra doctor --fix)" } else { "" };
+            let fixable = if check.fixable { " (or: `palyra doctor --fix`)" } else { "" };
             table.row(["".into(), "".into(), format!("→ {advice}{fixable}").into()]);
         }
     }

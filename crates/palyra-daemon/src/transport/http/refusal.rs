@@ -80,29 +80,27 @@ impl IntoResponse for Refusal {
 
 /// The status of each code.
 fn status(code: ErrorCode) -> StatusCode {
-    use ErrorCode as C;
+    use {ErrorCode as C, StatusCode as S};
     match code {
         C::CommonInvalidInput | C::ConfigInvalid | C::ConfigUnknownKey | C::HttpMalformed => {
-            StatusCode::BAD_REQUEST
+            S::BAD_REQUEST
         }
-        C::CommonNotFound | C::BlobNotFound | C::AuthLinkUnknown => StatusCode::NOT_FOUND,
+        C::CommonNotFound | C::BlobNotFound | C::AuthLinkUnknown => S::NOT_FOUND,
         C::CommonConflict
         | C::StorageConstraint
         | C::VaultNoKey
         | C::VaultWrongKey
         | C::VaultFull
-        | C::BackupTargetInUse => StatusCode::CONFLICT,
-        C::AuthRequired | C::AuthInvalid | C::AuthExpired | C::AuthRevoked => {
-            StatusCode::UNAUTHORIZED
-        }
-        C::AuthForbidden | C::AuthCsrf | C::HttpOriginRefused => StatusCode::FORBIDDEN,
-        C::AuthLinkUsed | C::AuthLinkExpired => StatusCode::GONE,
-        C::HttpHostRefused => StatusCode::MISDIRECTED_REQUEST,
-        C::HttpTooLarge | C::VaultTooLarge => StatusCode::PAYLOAD_TOO_LARGE,
-        C::HttpMethod => StatusCode::METHOD_NOT_ALLOWED,
-        C::HttpMediaType => StatusCode::UNSUPPORTED_MEDIA_TYPE,
-        C::HttpSlow => StatusCode::REQUEST_TIMEOUT,
-        C::HttpBusy => StatusCode::TOO_MANY_REQUESTS,
+        | C::BackupTargetInUse => S::CONFLICT,
+        C::AuthRequired | C::AuthInvalid | C::AuthExpired | C::AuthRevoked => S::UNAUTHORIZED,
+        C::AuthForbidden | C::AuthCsrf | C::HttpOriginRefused => S::FORBIDDEN,
+        C::AuthLinkUsed | C::AuthLinkExpired => S::GONE,
+        C::HttpHostRefused => S::MISDIRECTED_REQUEST,
+        C::HttpTooLarge | C::VaultTooLarge => S::PAYLOAD_TOO_LARGE,
+        C::HttpMethod => S::METHOD_NOT_ALLOWED,
+        C::HttpMediaType => S::UNSUPPORTED_MEDIA_TYPE,
+        C::HttpSlow => S::REQUEST_TIMEOUT,
+        C::HttpBusy => S::TOO_MANY_REQUESTS,
         C::StorageUnavailable
         | C::StorageBusy
         | C::StorageDiskFull
@@ -110,7 +108,7 @@ fn status(code: ErrorCode) -> StatusCode {
         | C::StorageReadOnly
         | C::StorageLocked
         | C::StorageShuttingDown
-        | C::BlobUnavailable => StatusCode::SERVICE_UNAVAILABLE,
+        | C::BlobUnavailable => S::SERVICE_UNAVAILABLE,
         C::StorageInvalidValue
         | C::StorageCorrupt
         | C::StorageNewerSchema
@@ -131,9 +129,12 @@ fn status(code: ErrorCode) -> StatusCode {
         | C::DaemonFailed
         | C::ClientDaemonNotRunning
         | C::ClientUnreachable
+        | C::ClientNotPermitted
         | C::ClientUnexpectedAnswer
         | C::ClientPalyradMissing
         | C::ClientPalyradFailed
-        | C::ClientLocalFile => StatusCode::INTERNAL_SERVER_ERROR,
+        | C::ClientLocalFile
+        | C::ClientDeclined
+        | C::ClientInterrupted => S::INTERNAL_SERVER_ERROR,
     }
 }

@@ -1,0 +1,81 @@
+//! Commands that are named in what people are told: each can be run as it stands.
+
+use std::borrow::Cow;
+use std::ffi::OsStr;
+
+use palyra_common::data_dir::VARIABLE;
+
+use crate::cli::Globals;
+
+#[cfg(test)]
+mod tests;
+
+/// How a command is named: what is said about it and to be completed begins so.
+const COMMAND: &str = "`palyra ";
+
+/// What works on the machine of the daemon only, where there is no need for a host.
+const WITHOUT_HOST: [&str; 6] = [
+    "daemon ",
+    "deployment ",
+    "backup restore",
+    "backup verify",
+    "config validate",
+    "doctor --fix",
+];
+
+/// The options that lead a command to the same daemon again.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Address {
+    data_dir: Option<String>,
+    host: Option<String>,
+}
+
+impl Address {
+    pub(crate) fn of(globals: &Globals) -> Self {
+        // What the environment says holds for the next command as well.
+        let known = std::env::var_os(VARIABLE);
+        let told = globals.data_dir.as_ref();
+        let told = told.filter(|told| known.as_deref() != Some(told.as_os_str()));
+        let option = |name: &str, path: &std::path::PathBuf| {
+            let whole = std::path::absolute(path);
+            format!("--{name} {} ", quoted(whole.as_ref().unwrap_or(path).as_os_str()))
+        };
+        let token = globals.token_file.as_ref().map(|file| option("token-file", file));
+        let host = globals.host.as_ref().map(|host| format!("--host {host} "));
+        Self {
+            data_dir: told.map(|told| option("data-dir", told)),
+            host: host.map(|host| host + &token.unwrap_or_default()),
+        }
+    }
+
+    /// `text` with these options in every command that it names.
+    pub(crate) fn complete<'a>(&self, text: &'a str) -> Cow<'a, str> {
+        if self.data_dir.is_none() && self.host.is_none() {
+            return Cow::Borrowed(text);
+        }
+        let mut pieces = text.split(COMMAND);
+        let mut whole = pieces.next().unwrap_or_default().to_owned();
+        for rest in pieces {
+            whole.push_str(COMMAND);
+            whole.push_str(self.before(rest).unwrap_or_default());
+            whole.push_str(rest);
+        }
+        Cow::Owned(whole)
+    }
+
+    fn before(&self, command: &str) -> Option<&str> {
+        if command.starts_with("--") {
+            return None;
+        }
+        let is_there = WITHOUT_HOST.iter().any(|start| command.starts_with(start));
+        let host = if is_there { None } else { self.host.as_deref() };
+        host.or(self.data_dir.as_deref())
+    }
+}
+
+/// As a shell reads it as one word.
+fn quoted(word: &OsStr) -> String {
+    let text = word.display().to_string();
+    let is_plain = |c: char| c.is_alphanumeric() || "/._-+:@,=%".contains(c);
+    if text.chars().all(is_plain) { text } else { format!("'{}'", text.replace('\'', r"'\''")) }
+}

@@ -1,0 +1,65 @@
+//! What a person is told to do can be done as it stands, and a refusal says what it is.
+
+use std::os::unix::fs::PermissionsExt;
+
+use palyra_testkit::process::{Process, Stream};
+
+use crate::secrets::on_a_terminal;
+use crate::world::{LIMIT, World};
+
+#[test]
+fn a_hint_names_the_data_directory_that_was_named() {
+    let world = World::new();
+    let other = world.home().join("other");
+    let named = ["--data-dir", other.to_str().unwrap()];
+    let hint = format!("`palyra --data-dir {} daemon start`", other.display());
+    for arguments in [&["status"][..], &["secrets", "list"], &["status", "--json"]] {
+        let told = world.palyra(&[&named[..], arguments].concat()).expect(3).err;
+        assert!(told.contains(&hint), "{told}");
+    }
+    for arguments in [&["doctor"][..], &["doctor", "--json"]] {
+        let told = world.palyra(&[&named[..], arguments].concat()).expect(7).out;
+        assert!(told.contains(&hint), "{told}");
+    }
+    let told = world.palyra(&[&named[..], &["daemon", "status"]].concat()).expect(3).out;
+    assert!(told.contains(&hint), "{told}");
+    // A variable holds for the next command as well.
+    let told = world.palyra(&["status"]).expect(3).err;
+    assert!(told.contains("`palyra daemon start`"), "{told}");
+}
+
+#[test]
+fn a_path_that_is_too_long_for_a_socket_is_said_to_be() {
+    let world = World::new();
+    let long = world.home().join("d".repeat(120));
+    let arguments = ["--data-dir", long.to_str().unwrap(), "status", "--json"];
+    let refused = world.palyra(&arguments).expect(2);
+    assert_eq!(refused.error_code(), "common/invalid_input");
+    assert!(refused.err.contains("choose a shorter one with --data-dir"), "{refused:?}");
+    let report = world.palyra(&["--data-dir", long.to_str().unwrap(), "doctor"]).expect(7).out;
+    assert!(report.contains("choose a shorter one"), "{report}");
+}
+
+#[test]
+fn a_data_directory_of_somebody_else_is_not_called_unreachable() {
+    let world = World::new();
+    let locked = world.home().join("locked");
+    std::fs::create_dir(&locked).unwrap();
+    std::fs::set_permissions(&locked, PermissionsExt::from_mode(0o000)).unwrap();
+    let refused = Process::builder(env!("CARGO_BIN_EXE_palyra"));
+    let refused = refused.args(["--json", "status", "--data-dir", locked.to_str().unwrap()]);
+    let mut refused = refused.unprivileged().unwrap().spawn().unwrap();
+    assert_eq!(refused.wait(LIMIT).unwrap().code(), Some(4), "{}", refused.logs());
+    let told = refused.lines(Stream::Stderr).unwrap().join("\n");
+    assert!(told.contains("\"client/not_permitted\""), "{told}");
+}
+
+#[test]
+fn no_is_an_answer_and_not_an_interruption() {
+    let world = World::new();
+    let asked = "auth tokens revoke 01ARZ3NDEKTSV4RRFFQ69G5FAV";
+    let seen = on_a_terminal(&world, asked, "[y/N]", b"n\r");
+    assert!(seen.contains("code=8") && seen.contains("nothing was changed"), "{seen}");
+    let seen = on_a_terminal(&world, &format!("{asked} --json"), "[y/N]", b"\r");
+    assert!(seen.contains("code=8") && seen.contains("\"client/declined\""), "{seen}");
+}
