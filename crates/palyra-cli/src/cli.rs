@@ -21,7 +21,7 @@ Examples:
   palyra doctor                     check this machine and the daemon
   palyra --host https://palyra.example --token-file token.txt status
 
-`palyra help output` describes the output for programs.";
+`palyra help output` describes the output for programs, `palyra help` the exit codes.";
 
 /// Talk to a Palyra daemon, and look after it.
 ///

@@ -88,8 +88,14 @@ fn failed(ran: &Ran) -> Failure {
     let said = String::from_utf8_lossy(&ran.stderr);
     told(&said).map_or_else(
         || {
+            // What it says of its command line begins with the reason and ends with its help.
+            let reason = said.lines().find_map(|line| line.strip_prefix("error: "));
             let last = said.lines().rev().find(|line| !line.trim().is_empty());
-            let what = format!("palyrad ended with {}: {}", ran.status, last.unwrap_or("no word"));
+            if let Some(reason) = reason {
+                return Failure::asked(format!("palyrad refuses its options: {reason}"));
+            }
+            let last = last.unwrap_or("no word");
+            let what = format!("palyrad ended with {}: {last}", ran.status);
             Failure::new(ErrorCode::ClientPalyradFailed, what)
         },
         Failure::from,

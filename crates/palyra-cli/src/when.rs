@@ -13,10 +13,12 @@ pub(crate) fn now() -> Timestamp {
     Timestamp::UNIX_EPOCH + Duration::from(since)
 }
 
-/// A time for the name of a file: `20261115T235900Z`.
+/// A time for the name of a file: `20261115T235900.123Z`. To the millisecond, because two files may
+/// be made in one second.
 pub(crate) fn stamp(at: Timestamp) -> String {
-    let whole: String = at.to_string().chars().take_while(|c| *c != '.').collect();
-    format!("{}Z", whole.replace(['-', ':'], ""))
+    let seconds: String = at.to_string().chars().take_while(|c| !matches!(c, '.' | 'Z')).collect();
+    let millis = at.as_unix_millis().rem_euclid(1_000);
+    format!("{}.{millis:03}Z", seconds.replace(['-', ':'], ""))
 }
 
 /// A time as an argument: a moment, or how long ago.

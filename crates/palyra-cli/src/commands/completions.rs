@@ -31,6 +31,7 @@ enum Known {
 }
 
 pub(crate) fn run(context: &Context, arguments: &Arguments) -> Outcome {
+    context.out().has_no_json("completions are a script for a shell")?;
     let shell = match arguments.shell {
         Known::Bash => Shell::Bash,
         Known::Zsh => Shell::Zsh,

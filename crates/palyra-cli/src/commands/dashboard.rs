@@ -1,10 +1,11 @@
 //! `palyra dashboard`
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
+use std::time::Duration;
 
 use crate::context::Context;
-use crate::failure::Outcome;
+use crate::failure::{Failure, Outcome};
 use crate::files;
 use crate::when;
 
@@ -24,16 +25,25 @@ pub(crate) struct Arguments {
     /// Only print the link
     #[arg(long)]
     no_open: bool,
+    /// How long the page that leads to the link is kept: as long as the link works
+    #[arg(long, hide = true, value_name = "SECONDS", default_value = "60")]
+    keep_page: u64,
+    /// Remove that page then, and do nothing else
+    #[arg(long, hide = true, value_name = "FILE")]
+    forget: Option<PathBuf>,
 }
 
 pub(crate) async fn run(context: &Context, arguments: Arguments) -> Outcome {
+    if let Some(page) = &arguments.forget {
+        return forget(page, Duration::from_secs(arguments.keep_page)).await;
+    }
     let code = context.client()?.login_code().await?;
     let out = context.out();
     out.show(&code, |_, code| format!("{}\n", code.link))?;
     if out.is_json() || arguments.no_open {
         return Ok(());
     }
-    match open(&code.link) {
+    match open(&code.link, arguments.keep_page) {
         Ok(true) => out.note("Opening it in a browser; if none comes up, open the link yourself."),
         Ok(false) => out.note("Open it in a browser within a minute; it works once."),
         Err(why) => out.note(&format!("Open it in a browser yourself: {why}")),
@@ -45,7 +55,7 @@ pub(crate) async fn run(context: &Context, arguments: Arguments) -> Outcome {
 ///
 /// The browser is given a file that leads on to the link: arguments can be read by every process of
 /// the machine, and the link logs in whoever is first.
-fn open(link: &str) -> Result<bool, String> {
+fn open(link: &str, keep_page: u64) -> Result<bool, String> {
     let opener = if cfg!(target_os = "macos") { "open" } else { "xdg-open" };
     let has_display = ["DISPLAY", "WAYLAND_DISPLAY"]
         .iter()
@@ -59,9 +69,30 @@ fn open(link: &str) -> Result<bool, String> {
     let page = folder.join(name);
     let made = files::create_private(&page, leading_to(link).as_bytes());
     made.map_err(|_| format!("{} could not be written", page.display()))?;
+    if let Err(error) = forget_later(&page, keep_page) {
+        // Whoever fails to remove it later removes it now.
+        let _ = std::fs::remove_file(&page);
+        return Err(format!("{} could not be removed later: {error}", page.display()));
+    }
     let mut command = Command::new(opener);
     command.arg(&page).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
     command.spawn().map(|_| true).map_err(|error| format!("{opener}: {error}"))
+}
+
+/// Leaves a process behind that removes the page: nobody says when the browser has read it, and
+/// nobody wants to wait here for it.
+fn forget_later(page: &Path, keep_page: u64) -> std::io::Result<()> {
+    let mut command = Command::new(std::env::current_exe()?);
+    command.args(["dashboard", "--keep-page", &keep_page.to_string(), "--forget"]).arg(page);
+    command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).spawn().map(drop)
+}
+
+async fn forget(page: &Path, after: Duration) -> Outcome {
+    // The terminal may be closed meanwhile.
+    rustix::process::setsid()
+        .map_err(|error| Failure::machine(format!("no session of its own: {error}")))?;
+    tokio::time::sleep(after).await;
+    std::fs::remove_file(page).map_err(|error| Failure::file(page, error))
 }
 
 fn leading_to(link: &str) -> String {

@@ -9,7 +9,7 @@ use crate::table::{Cell, Table};
 
 /// Show how the daemon is
 ///
-/// Exits with 7 when a part of it is not ready.
+/// Exits with 7 when a part of it is not ready or secrets cannot be used.
 #[derive(Debug, clap::Args)]
 #[command(verbatim_doc_comment, after_help = "Examples:\n  palyra status\n  palyra status --json")]
 pub(crate) struct Arguments {}
@@ -17,7 +17,8 @@ pub(crate) struct Arguments {}
 pub(crate) async fn run(context: &Context) -> Outcome {
     let status = context.client()?.status().await?;
     context.out().show(&status, text)?;
-    if status.ready { Ok(()) } else { Err(Failure::Faults) }
+    let is_well = status.ready && status.vault.problem.is_none();
+    if is_well { Ok(()) } else { Err(Failure::Faults) }
 }
 
 pub(crate) fn text(out: &Output, status: &Status) -> String {

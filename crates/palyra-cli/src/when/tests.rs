@@ -14,5 +14,7 @@ fn a_time_is_a_moment_or_a_length_ago() {
 
 #[test]
 fn the_stamp_of_a_file_sorts_by_time() {
-    assert_eq!(stamp(Timestamp::from_unix_millis(1_700_000_000_123)), "20231114T221320Z");
+    let stamp = |millis| stamp(Timestamp::from_unix_millis(millis));
+    assert_eq!(stamp(1_700_000_000_000), "20231114T221320.000Z");
+    assert_eq!(stamp(1_700_000_000_012), "20231114T221320.012Z");
 }

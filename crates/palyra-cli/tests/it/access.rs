@@ -2,7 +2,7 @@
 
 use std::os::unix::fs::PermissionsExt;
 
-use crate::world::{World, ran};
+use crate::world::{LIMIT, World, ran, until};
 
 fn token(world: &World, scope: &str) -> (String, String) {
     let arguments = ["auth", "tokens", "create", "test", "--scope", scope, "--json"];
@@ -100,4 +100,76 @@ fn pages_of_the_audit_trail_go_on_where_they_ended() {
     let oldest = list(&["--oldest-first", "--limit", "1"]);
     assert_eq!(oldest["items"][0], items[items.len() - 1]);
     assert_eq!(list(&["--until", "1d"])["items"], serde_json::json!([]));
+}
+
+#[test]
+fn a_token_is_revoked_by_a_name_that_only_one_has() {
+    let world = World::new();
+    let _daemon = world.palyrad();
+    let (id, _) = token(&world, "status:read");
+    let by_name = ["auth", "tokens", "revoke", "test", "--yes", "--json"];
+    assert_eq!(world.palyra(&by_name).expect(0).json()["id"], id.as_str());
+    assert_eq!(world.palyra(&by_name).expect(5).error_code(), "common/not_found");
+    let ids = [token(&world, "status:read").0, token(&world, "status:read").0];
+    let refused = world.palyra(&by_name).expect(6);
+    assert!(ids.iter().all(|id| refused.err.contains(id)), "{refused:?}");
+}
+
+#[test]
+fn the_page_that_logs_in_is_removed() {
+    let world = World::new();
+    let _daemon = world.palyrad();
+    // Stands for the browser: it writes down what it was given.
+    let seen = world.home().join("seen");
+    let script =
+        format!("#!/bin/sh\nread -r page < \"$1\"; echo \"$page\" > '{}'\n", seen.display());
+    std::fs::create_dir(world.programs()).unwrap();
+    let opener = world.programs().join("xdg-open");
+    std::fs::write(&opener, script).unwrap();
+    std::fs::set_permissions(&opener, PermissionsExt::from_mode(0o755)).unwrap();
+    let runtime = world.home().join("run");
+    std::fs::create_dir(&runtime).unwrap();
+    let mut command = world.command(&["dashboard", "--keep-page", "2"]);
+    ran(command.env("DISPLAY", ":0").env("XDG_RUNTIME_DIR", &runtime)).expect(0);
+    until("the browser was given the link", || {
+        std::fs::read_to_string(&seen).is_ok_and(|page| page.contains("login?code="))
+    });
+    until("the page is gone", || std::fs::read_dir(&runtime).unwrap().next().is_none());
+}
+
+#[test]
+fn a_vault_that_cannot_be_used_is_a_fault() {
+    let world = World::new();
+    let mut daemon = world.palyrad();
+    world.palyra_reading(&["secrets", "set", "openai"], b"geheim").expect(0);
+    daemon.terminate(LIMIT).unwrap();
+    let config = "[vault]\nkey_source = \"passphrase\"\n";
+    std::fs::write(world.data_dir().join("palyra.toml"), config).unwrap();
+    daemon.restart().unwrap();
+    daemon.wait_ready(LIMIT).unwrap();
+    let status = world.palyra(&["status", "--json"]).expect(7).json();
+    assert_eq!((&status["ready"], status["vault"]["problem"].is_object()), (&true.into(), true));
+}
+
+#[test]
+fn the_doctor_sees_a_damaged_database_without_a_daemon() {
+    let world = World::new();
+    let mut daemon = world.palyrad();
+    daemon.terminate(LIMIT).unwrap();
+    let database = || {
+        let report = world.palyra(&["doctor", "--json"]).expect(7).json();
+        let checks = report["checks"].as_array().unwrap().clone();
+        checks.into_iter().find(|check| check["name"] == "database").unwrap()
+    };
+    assert_eq!(database()["state"], "ok");
+    let file = world.data_dir().join("palyra.db");
+    let whole = std::fs::read(&file).unwrap();
+    let mut holed = whole.clone();
+    holed[8192..].fill(b'x');
+    for damaged in [&holed[..], b"no database at all, but long enough to have a head of its own"] {
+        std::fs::write(&file, damaged).unwrap();
+        let check = database();
+        assert_eq!(check["state"], "failed", "{check}");
+        assert!(check["advice"].as_str().unwrap().contains("`palyra backup restore"), "{check}");
+    }
 }

@@ -30,8 +30,12 @@ fn a_backup_is_made_checked_and_restored() {
     let elsewhere = world.home().join("restored");
     let asked = ["--data-dir", elsewhere.to_str().unwrap(), "backup", "restore", "b.tar.gz"];
     world.palyra(&asked).expect(2);
+    std::fs::create_dir(&elsewhere).unwrap();
+    std::fs::write(elsewhere.join("stray"), "stays").unwrap();
     world.palyra(&[&asked[..], &["--yes"]].concat()).expect(0);
-    world.palyra(&[&asked[..], &["--yes"]].concat()).expect(6);
+    assert_eq!(std::fs::read(elsewhere.join("stray")).unwrap(), b"stays");
+    let again = world.palyra(&[&asked[..], &["--yes"]].concat()).expect(6).err;
+    assert!(again.contains(elsewhere.join("palyra.db").to_str().unwrap()), "{again}");
 }
 
 #[test]
@@ -62,8 +66,13 @@ fn a_damaged_backup_is_a_fault() {
     let file = world.home().join("b.tar.gz");
     let whole = std::fs::read(&file).unwrap();
     std::fs::write(&file, &whole[..whole.len() / 2]).unwrap();
-    let refused = world.palyra(&["backup", "verify", "b.tar.gz", "--json"]).expect(7);
-    assert_eq!(refused.error_code(), "backup/invalid");
+    let report = world.palyra(&["backup", "verify", "b.tar.gz", "--json"]).expect(7);
+    assert_eq!((&*report.err, &report.json()["fault"]["code"]), ("", &"backup/invalid".into()));
+    let told = world.palyra(&["backup", "verify", "b.tar.gz"]).expect(7).out;
+    assert!(told.contains("b.tar.gz has a fault: "), "{told}");
+    std::fs::write(&file, &whole).unwrap();
+    let report = world.palyra(&["backup", "verify", "b.tar.gz", "--json"]).expect(0).json();
+    assert!(report["fault"].is_null() && report["rows"].is_u64(), "{report}");
 }
 
 /// The other end of a daemon's socket, for what no daemon does on purpose.

@@ -47,10 +47,60 @@ fn it_is_restarted_as_another_process() {
     let world = World::new();
     let _background = Background(&world);
     let first = start(&world);
-    let arguments = [&["daemon", "restart", "--json", "--"][..], &FREE_PORTS].concat();
-    let second = world.palyra(&arguments).expect(0).json();
+    let second = world.palyra(&["daemon", "restart", "--json"]).expect(0).json();
+    assert_eq!(second["stopped"], first["pid"]);
     assert_ne!(first["pid"], second["pid"]);
     assert_eq!(first["data_dir"], second["data_dir"]);
+    assert_eq!(second["options"], serde_json::json!(FREE_PORTS), "it keeps its options");
+    let other = [&["daemon", "restart", "--"][..], &FREE_PORTS, &["--log-level", "warn"]].concat();
+    let told = world.palyra(&other).expect(0).out;
+    assert!(
+        told.contains("has stopped as process ") && told.contains("--log-level warn"),
+        "{told}"
+    );
+    assert_eq!(world.palyra(&["config", "get", "log.level"]).expect(0).out, "warn\n");
+}
+
+#[test]
+fn it_is_not_stopped_for_a_start_that_would_fail() {
+    let world = World::new();
+    let _background = Background(&world);
+    let pid = start(&world)["pid"].clone();
+    let taken = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let taken = taken.local_addr().unwrap().to_string();
+    let on_taken = ["daemon", "restart", "--json", "--", "--http-bind", &taken];
+    let refused = world.palyra(&on_taken);
+    assert_eq!(refused.expect(1).error_code(), "client/palyrad_failed");
+    let told = world.palyra(&["daemon", "restart", "--", "--frobnicate"]).expect(2).err;
+    assert!(told.contains("nothing was stopped") && told.contains("--frobnicate"), "{told}");
+    std::fs::write(world.data_dir().join("palyra.toml"), "[log]\nlevle = 1\n").unwrap();
+    let refused = world.palyra(&["daemon", "restart", "--json"]).expect(2);
+    assert!(refused.err.contains("nothing was stopped") && refused.err.contains("levle"));
+    assert_eq!(world.palyra(&["status", "--json"]).expect(0).json()["pid"], pid);
+}
+
+#[test]
+fn other_options_for_a_daemon_that_runs_are_not_ignored() {
+    let world = World::new();
+    let _background = Background(&world);
+    start(&world);
+    let refused = world.palyra(&["daemon", "start", "--json", "--", "--log-level", "warn"]);
+    assert_eq!(refused.expect(6).error_code(), "common/conflict");
+    world.palyra(&["daemon", "start"]).expect(0);
+}
+
+#[test]
+fn the_log_holds_no_link_to_log_in_with() {
+    let world = World::new();
+    let _background = Background(&world);
+    start(&world);
+    until("the log says that it is ready", || {
+        let log = world.palyra(&["daemon", "logs"]).expect(0).out;
+        assert!(!log.contains("code="), "{log}");
+        log.contains("`palyra dashboard` gives a link")
+    });
+    let log = world.palyra(&["daemon", "logs", "--json", "-n", "1"]).expect(0).json();
+    assert!(log["lines"][0].as_str().unwrap().contains("palyra dashboard"), "{log}");
 }
 
 #[test]
@@ -107,4 +157,19 @@ fn the_log_is_followed_until_nobody_reads() {
         child.try_wait().unwrap().is_some()
     });
     assert!(child.wait().unwrap().success());
+}
+
+#[test]
+fn a_followed_log_is_a_document_per_line_for_programs() {
+    let world = World::new();
+    let log = world.data_dir().join("log/palyrad.log");
+    std::fs::create_dir_all(log.parent().unwrap()).unwrap();
+    std::fs::write(&log, "first \"x\"\n").unwrap();
+    let mut command = world.command(&["daemon", "logs", "-f", "--json"]);
+    let mut child = command.stdout(Stdio::piped()).spawn().unwrap();
+    let mut lines = BufReader::new(child.stdout.take().unwrap()).lines();
+    let line = lines.next().unwrap().unwrap();
+    child.kill().unwrap();
+    child.wait().unwrap();
+    assert_eq!(line, r#"{"line":"first \"x\""}"#);
 }

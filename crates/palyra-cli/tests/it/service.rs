@@ -7,7 +7,7 @@ use crate::world::{World, palyrad};
 #[test]
 fn the_unit_is_written_and_what_was_not_done_is_told() {
     let world = World::new();
-    let installed = world.palyra(&["daemon", "install", "--no-start", "--json"]).expect(0).json();
+    let installed = world.palyra(&["daemon", "install", "--no-start", "--json"]).expect(1).json();
     let unit = world.home().join(".config/systemd/user/palyra.service");
     assert_eq!(installed["unit"], unit.to_str().unwrap());
     assert_eq!((&installed["started"], &installed["enabled"]), (&false.into(), &false.into()));
@@ -20,12 +20,13 @@ fn the_unit_is_written_and_what_was_not_done_is_told() {
     assert!(text.contains("NoNewPrivileges=yes\n"), "{text}");
     assert!(text.contains("ProtectSystem=strict\n"), "{text}");
 
-    world.palyra(&["daemon", "install", "--no-start"]).expect(0);
+    world.palyra(&["daemon", "install", "--no-start"]).expect(1);
     world.palyra(&["daemon", "uninstall"]).expect(2);
-    world.palyra(&["daemon", "uninstall", "--yes"]).expect(0);
+    world.palyra(&["daemon", "uninstall", "--yes"]).expect(1);
     assert!(!unit.exists());
     let gone = world.palyra(&["daemon", "uninstall", "--yes", "--json"]).expect(5);
     assert_eq!(gone.error_code(), "common/not_found");
+    assert!(gone.err.contains("there is no service to uninstall"), "{gone:?}");
 }
 
 #[test]
@@ -78,7 +79,7 @@ fn a_unit_of_somebody_else_is_not_replaced_unasked() {
     let unit = foreign_unit(&world, "/bin/true");
     world.palyra(&["daemon", "install"]).expect(2);
     assert!(std::fs::read_to_string(&unit).unwrap().contains("/bin/true"));
-    world.palyra(&["daemon", "install", "--no-start", "--yes"]).expect(0);
+    world.palyra(&["daemon", "install", "--no-start", "--yes"]).expect(1);
     assert!(!std::fs::read_to_string(&unit).unwrap().contains("/bin/true"));
 }
 

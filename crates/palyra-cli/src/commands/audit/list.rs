@@ -30,7 +30,7 @@ pub(crate) struct Arguments {
     /// Only what this one did, as operator:owner
     #[arg(long, value_name = "PRINCIPAL")]
     actor: Option<String>,
-    /// Only this action, or with a final dot all that begin so, as token.
+    /// Only this action, as token.created, or with a final dot all that begin so: `token.`
     #[arg(long, value_name = "ACTION")]
     action: Option<String>,
     /// Only what was done to this

@@ -11,8 +11,9 @@ use crate::failure::{Failure, Outcome};
 use crate::output::printable;
 use crate::{palyrad, prompt};
 
-/// Restore a backup into an empty data directory or database
+/// Restore a backup into a data directory or database that holds no data
 ///
+/// There must be no database and no blobs yet; other files, such as palyra.toml, stay as they are.
 /// The daemon must not run. The backup is checked first. The master key of the vault is not in a
 /// backup: put it back as well, or the secrets cannot be read.
 #[derive(Debug, clap::Args)]
@@ -20,7 +21,7 @@ use crate::{palyrad, prompt};
     verbatim_doc_comment,
     after_help = "\
 Examples:
-  palyra backup restore palyra-backup-20260131T080000Z.tar.gz
+  palyra backup restore palyra-backup-20260131T080000.000Z.tar.gz
   palyra --data-dir /srv/new backup restore backup.tar.gz --yes"
 )]
 pub(crate) struct Arguments {
@@ -35,6 +36,11 @@ pub(super) async fn run(context: &Context, arguments: Arguments) -> Outcome {
     let data_dir = context.own_data_dir("backup restore")?;
     match context.client()?.health().await {
         Err(ClientError::NotRunning { .. }) => {}
+        Err(
+            error @ (ClientError::NotPermitted { .. }
+            | ClientError::PathTooLong { .. }
+            | ClientError::NotAFolder { .. }),
+        ) => return Err(error.into()),
         Ok(_) | Err(_) => {
             return Err(Failure::conflict(format!(
                 "a daemon runs on {}; stop it first with `palyra daemon stop`",

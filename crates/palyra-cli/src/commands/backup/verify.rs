@@ -2,10 +2,11 @@
 
 use std::path::{Path, PathBuf};
 
-use palyra_common::Timestamp;
-use serde_json::Value;
+use palyra_common::{StableErrorEnvelope, Timestamp};
+use serde_json::{Value, json};
 
 use crate::context::Context;
+use crate::exit::Exit;
 use crate::failure::{Failure, Outcome};
 use crate::output::{Output, Tone, printable};
 use crate::palyrad;
@@ -18,7 +19,7 @@ use crate::palyrad;
     verbatim_doc_comment,
     after_help = "\
 Examples:
-  palyra backup verify palyra-backup-20260131T080000Z.tar.gz"
+  palyra backup verify palyra-backup-20260131T080000.000Z.tar.gz"
 )]
 pub(crate) struct Arguments {
     /// The backup
@@ -26,8 +27,30 @@ pub(crate) struct Arguments {
 }
 
 pub(super) fn run(context: &Context, arguments: &Arguments) -> Outcome {
-    let found = check(context, &arguments.file)?;
-    context.out().show(&found, |out, found| text(out, &arguments.file, found))
+    match check(context, &arguments.file) {
+        Ok(found) => {
+            let mut report = found.clone();
+            report["fault"] = Value::Null;
+            context.out().show(&report, |out, _| text(out, &arguments.file, &found))
+        }
+        Err(Failure::Told(fault)) if Exit::of(&fault) == Exit::Faults => {
+            let report = json!({ "fault": &fault });
+            context.out().show(&report, |out, _| faulty(out, &arguments.file, &fault))?;
+            Err(Failure::Faults)
+        }
+        Err(failure) => Err(failure),
+    }
+}
+
+fn faulty(out: &Output, file: &Path, fault: &StableErrorEnvelope) -> String {
+    format!(
+        "{} {}: {}\n  code: {}\n  what to do: {}\n",
+        printable(&file.display().to_string()),
+        out.paint(Tone::Bad, "has a fault"),
+        printable(fault.message()),
+        printable(fault.code()),
+        printable(fault.recovery_hint()),
+    )
 }
 
 /// What palyrad says about the backup at `file`.

@@ -6,6 +6,7 @@ use serde::Serialize;
 
 use super::running;
 use crate::context::Context;
+use crate::exit::Exit;
 use crate::failure::{Failure, Outcome};
 use crate::output::{Output, Tone, printable};
 use crate::{files, log_file, palyrad, prompt, service};
@@ -13,7 +14,7 @@ use crate::{files, log_file, palyrad, prompt, service};
 /// Install the daemon as a service of your systemd, and start it
 ///
 /// Writes a hardened user unit. Where systemd does not answer, the unit is written all the same, and
-/// what is left to do is told.
+/// what is left to do is told; it exits with 1 then.
 #[derive(Debug, clap::Args)]
 #[command(
     verbatim_doc_comment,
@@ -57,7 +58,8 @@ pub(super) async fn run(context: &Context, arguments: Arguments) -> Outcome {
     respect_others(context, &unit, arguments.yes)?;
     write(&unit, &program, &data_dir)?;
     let installed = enable(&unit, !arguments.no_start);
-    context.out().show(&installed, text)
+    context.out().show(&installed, text)?;
+    if installed.not_done.is_empty() { Ok(()) } else { Err(Failure::ToldAlready(Exit::Failed)) }
 }
 
 /// systemd would start a second one, which is refused the data directory.

@@ -5,6 +5,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use palyra_common::ErrorCode;
+use serde_json::json;
 
 use crate::context::Context;
 use crate::failure::{Failure, Outcome};
@@ -15,9 +16,8 @@ const LOOK_EVERY: Duration = Duration::from_millis(200);
 
 /// Show the log of the daemon
 ///
-/// The lines are printed as they are, with --json too, except that nothing in them commands the
-/// terminal. A daemon that was run in the foreground has
-/// logged to its terminal instead.
+/// The lines are printed as they are, except that nothing in them commands the terminal. A daemon
+/// that was run in the foreground has logged to its terminal instead.
 #[derive(Debug, clap::Args)]
 #[command(
     verbatim_doc_comment,
@@ -40,16 +40,24 @@ pub(super) async fn run(context: &Context, arguments: &Arguments) -> Outcome {
     let path = log_file::path(&context.own_data_dir("daemon logs")?);
     let wrong = |error: std::io::Error| missing(&path, error);
     let (lines, end) = log_file::last_lines(&path, 0, arguments.lines).map_err(wrong)?;
-    context.out().print(&shown(lines.iter().map(String::as_str)))?;
     if !arguments.follow {
-        return Ok(());
+        if !context.out().is_json() {
+            return context.out().print(&shown(&mut lines.iter().map(String::as_str)));
+        }
+        let document = json!({ "log": path.display().to_string(), "lines": lines });
+        return context.out().show(&document, |_, _| String::new());
     }
+    let shown = if context.out().is_json() { documents } else { shown };
+    context.out().print(&shown(&mut lines.iter().map(String::as_str)))?;
     let mut follower = Follower::from(&path, end).map_err(wrong)?;
     loop {
         let added = follower.added().map_err(wrong)?;
         // Whoever reads has seen enough when the pipe is closed.
         let mut stdout = std::io::stdout().lock();
-        if stdout.write_all(shown(added.lines()).as_bytes()).and_then(|()| stdout.flush()).is_err()
+        if stdout
+            .write_all(shown(&mut added.lines()).as_bytes())
+            .and_then(|()| stdout.flush())
+            .is_err()
         {
             return Ok(());
         }
@@ -61,10 +69,14 @@ pub(super) async fn run(context: &Context, arguments: &Arguments) -> Outcome {
 }
 
 /// Each line without what would command a terminal; tabs stay.
-fn shown<'a>(lines: impl Iterator<Item = &'a str>) -> String {
-    let line =
-        |line: &'a str| line.split('\t').map(printable).collect::<Vec<_>>().join("\t") + "\n";
+fn shown(lines: &mut dyn Iterator<Item = &str>) -> String {
+    let line = |line: &str| line.split('\t').map(printable).collect::<Vec<_>>().join("\t") + "\n";
     lines.map(line).collect()
+}
+
+/// Each line as a document of its own, for programs that read on.
+fn documents(lines: &mut dyn Iterator<Item = &str>) -> String {
+    lines.map(|line| format!("{}\n", json!({ "line": line }))).collect()
 }
 
 fn missing(path: &Path, error: std::io::Error) -> Failure {

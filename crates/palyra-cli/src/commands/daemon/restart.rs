@@ -1,18 +1,29 @@
 //! `palyra daemon restart`
 
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
+
+use palyra_common::api::{Check, CheckState, Doctor, Status};
+use palyra_common::{ErrorCode, shapes};
+use serde::Serialize;
 
 use super::{running, start, stop};
 use crate::context::Context;
 use crate::failure::{Failure, Outcome};
-use crate::service;
+use crate::output::{Output, printable};
+use crate::{palyrad, service};
 
 /// Stop the daemon if it runs, and start it again
 ///
-/// A daemon that systemd runs stays with systemd.
+/// It gets the options that it runs with, or those after --, which replace all of them. Whether it
+/// can start again is checked first; if not, it is left running. A daemon that systemd runs stays
+/// with systemd.
 #[derive(Debug, clap::Args)]
 #[command(
-    after_help = "Examples:\n  palyra daemon restart\n  palyra daemon restart -- --log-level debug"
+    verbatim_doc_comment,
+    after_help = "\
+Examples:
+  palyra daemon restart
+  palyra daemon restart -- --log-level debug     instead of the options that it has"
 )]
 pub(crate) struct Arguments {
     /// How many seconds to wait, for the end and for the start
@@ -23,20 +34,97 @@ pub(crate) struct Arguments {
     options: Vec<OsString>,
 }
 
+/// The daemon that runs now, and how it came to.
+#[derive(Debug, Serialize)]
+struct Restarted {
+    #[serde(flatten)]
+    status: Status,
+    /// The process that ran before.
+    stopped: Option<u32>,
+    options: Vec<String>,
+}
+
 pub(super) async fn run(context: &Context, arguments: Arguments) -> Outcome {
     let Arguments { wait, options } = arguments;
-    context.own_data_dir("daemon restart")?;
-    let status = running::status(context).await?;
-    if status.is_some_and(|status| service::manages(status.pid)) {
-        if !options.is_empty() {
-            return Err(Failure::asked(
-                "systemd runs this daemon; put its options into the unit with \
-                 `systemctl --user edit palyra.service`",
-            ));
-        }
+    let data_dir = context.own_data_dir("daemon restart")?;
+    let before = running::status(context).await?;
+    let managed = before.as_ref().is_some_and(|status| service::manages(status.pid));
+    if managed && !options.is_empty() {
+        return Err(Failure::asked(
+            "systemd runs this daemon; put its options into the unit with \
+             `systemctl --user edit palyra.service`",
+        ));
+    }
+    let options = match &before {
+        Some(status) if options.is_empty() => kept(context, status),
+        Some(_) | None => options,
+    };
+    preflight(context, &options)?;
+    if managed {
         service::systemctl(&["restart", service::UNIT]).map_err(Failure::machine)?;
         return super::status::run(context).await;
     }
-    stop::stop(context, wait).await?;
-    start::run(context, start::Arguments { wait, options }).await
+    let stopped = stop::stop(context, wait).await?;
+    let told = options.iter().map(|option| {
+        // An address may hold a password.
+        shapes::redact_suspects(&option.to_string_lossy()).into_owned()
+    });
+    let told = told.collect();
+    let started = start::begin(context, &data_dir, start::Arguments { wait, options }).await;
+    if let (Some(pid), Err(_)) = (stopped, &started) {
+        context.out().note(&format!("palyrad (process {pid}) has stopped, and none runs now."));
+    }
+    context.out().show(&Restarted { status: started?, stopped, options: told }, text)
+}
+
+fn kept(context: &Context, status: &Status) -> Vec<OsString> {
+    running::options(status.pid).unwrap_or_else(|| {
+        context.out().note("Its options cannot be read on this system; it gets none.");
+        Vec::new()
+    })
+}
+
+/// Whether the daemon can start with `options`: nothing is stopped for a start that fails.
+fn preflight(context: &Context, options: &[OsString]) -> Outcome {
+    let mut asked: Vec<&OsStr> = options.iter().map(OsString::as_os_str).collect();
+    asked.extend(["preflight", "--json"].map(OsStr::new));
+    let found: Doctor = palyrad::ask(context, &asked).map_err(|failure| match failure {
+        Failure::Told(told) => {
+            let code = told.known_code().unwrap_or(ErrorCode::ClientPalyradFailed);
+            left_alone(code, told.message())
+        }
+        other @ (Failure::Faults | Failure::ToldAlready(_) | Failure::Interrupted) => other,
+    })?;
+    let Some(check) = found.checks.into_iter().find(hinders) else { return Ok(()) };
+    let code = match check.name.as_str() {
+        "config" => ErrorCode::ConfigInvalid,
+        _ => ErrorCode::ClientPalyradFailed,
+    };
+    let Check { name, seen, advice, .. } = check;
+    let advice = advice.map(|advice| format!(". {advice}")).unwrap_or_default();
+    Err(left_alone(code, &format!("{name}: {seen}{advice}")))
+}
+
+fn left_alone(code: ErrorCode, why: &str) -> Failure {
+    Failure::new(code, format!("nothing was stopped, because the start would fail: {why}"))
+}
+
+/// Whether a start fails for this; the other checks are about how well it works.
+fn hinders(check: &Check) -> bool {
+    let decides = ["config", "storage_path", "database"].contains(&check.name.as_str())
+        || check.name.starts_with("bind:");
+    decides && check.state == CheckState::Failed
+}
+
+fn text(out: &Output, restarted: &Restarted) -> String {
+    let pid = restarted.status.pid;
+    let did = match restarted.stopped {
+        Some(stopped) => format!("palyrad has stopped as process {stopped} and runs as {pid}"),
+        None => format!("No daemon ran; palyrad runs now as process {pid}"),
+    };
+    let with = match restarted.options.as_slice() {
+        [] => ", without options".to_owned(),
+        options => format!(", with: {}", printable(&options.join(" "))),
+    };
+    format!("{did}{with}.\n{}", crate::commands::status::text(out, &restarted.status))
 }

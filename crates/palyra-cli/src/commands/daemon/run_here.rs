@@ -28,6 +28,9 @@ pub(crate) struct Arguments {
 
 pub(super) fn run(context: &Context, arguments: Arguments) -> Outcome {
     context.own_data_dir("daemon run")?;
+    let why =
+        "daemon run prints what palyrad prints, whose log is JSON with PALYRA_LOG_FORMAT=json";
+    context.out().has_no_json(why)?;
     if arguments.detached {
         // Without this the daemon would get the hang-up of the terminal that it was started from.
         rustix::process::setsid()

@@ -12,14 +12,14 @@ use serde_json::json;
 use super::running::{self, POLL};
 use crate::context::Context;
 use crate::failure::{Failure, Outcome};
-use crate::output::Output;
 use crate::{files, log_file, palyrad};
 
 const TOLD_LINES: usize = 20;
 
 /// Start the daemon in the background, and wait until it is ready
 ///
-/// Its log is in the folder `log` of the data directory. A daemon that runs already is left alone.
+/// Its log is in the folder `log` of the data directory. A daemon that runs already is left alone;
+/// exits with 6 when it has other options than those after --.
 #[derive(Debug, clap::Args)]
 #[command(
     verbatim_doc_comment,
@@ -40,14 +40,36 @@ pub(crate) struct Arguments {
 pub(super) async fn run(context: &Context, arguments: Arguments) -> Outcome {
     let data_dir = context.own_data_dir("daemon start")?;
     if let Some(status) = running::status(context).await? {
+        respect_options(&status, &arguments.options)?;
         return context.out().show(&status, |out, status| {
             format!("It runs already.\n{}", crate::commands::status::text(out, status))
         });
     }
+    let status = begin(context, &data_dir, arguments).await?;
+    context.out().show(&status, crate::commands::status::text)
+}
+
+/// A daemon that runs is left alone, so other options than it has would silently do nothing.
+fn respect_options(status: &Status, options: &[OsString]) -> Outcome {
+    if options.is_empty() || running::options(status.pid).is_some_and(|has| has == options) {
+        return Ok(());
+    }
+    Err(Failure::conflict(format!(
+        "a daemon runs already as process {}, with other options; `palyra daemon restart -- \
+         OPTIONS` gives it these",
+        status.pid
+    )))
+}
+
+/// Starts a daemon where none runs.
+pub(super) async fn begin(
+    context: &Context,
+    data_dir: &Path,
+    arguments: Arguments,
+) -> Result<Status, Failure> {
     palyrad::find()?;
-    files::private_folder(&data_dir)?;
-    let status = launch(context, &data_dir, arguments).await?;
-    context.out().show(&status, text)
+    files::private_folder(data_dir)?;
+    launch(context, data_dir, arguments).await
 }
 
 async fn launch(
@@ -117,8 +139,4 @@ fn failed(context: &Context, log: &Path, begins: u64, why: NotReady) -> Failure 
         context.out().note(&format!("  | {}", crate::output::printable(line)));
     }
     envelope.with_details(json!({ "log": log.display().to_string(), "last_lines": lines })).into()
-}
-
-fn text(out: &Output, status: &Status) -> String {
-    crate::commands::status::text(out, status)
 }

@@ -6,13 +6,14 @@ use palyra_common::ErrorCode;
 use serde::Serialize;
 
 use crate::context::Context;
+use crate::exit::Exit;
 use crate::failure::{Failure, Outcome};
 use crate::output::{Output, Tone, printable};
 use crate::{prompt, service};
 
 /// Stop the service of your systemd and remove its unit
 ///
-/// The data stays where it is.
+/// The data stays where it is. Exits with 1 when systemd did not do its part.
 #[derive(Debug, clap::Args)]
 #[command(
     verbatim_doc_comment,
@@ -36,20 +37,25 @@ pub(super) fn run(context: &Context, arguments: &Arguments) -> Outcome {
     context.own_data_dir("daemon uninstall")?;
     let unit = service::unit_path()?;
     if !unit.exists() {
-        let told = format!("there is no unit at {}", unit.display());
+        let told = format!(
+            "there is no service to uninstall, because {} is not there; a daemon that was started \
+             otherwise is stopped by `palyra daemon stop`",
+            unit.display()
+        );
         return Err(Failure::new(ErrorCode::CommonNotFound, told));
     }
     let question = format!("Stop the service and remove {}? The data stays.", unit.display());
     prompt::confirm(context.out(), &question, arguments.yes)?;
     let uninstalled = remove(&unit)?;
-    context.out().show(&uninstalled, text)
+    context.out().show(&uninstalled, text)?;
+    if uninstalled.not_done.is_empty() { Ok(()) } else { Err(Failure::ToldAlready(Exit::Failed)) }
 }
 
 fn remove(unit: &Path) -> Result<Uninstalled, Failure> {
     let mut not_done = Vec::new();
     let stopped = service::systemctl(&["disable", "--now", service::UNIT]);
     if let Err(why) = &stopped {
-        not_done.push(format!("it may still run (see: palyra daemon status; {why})"));
+        not_done.push(format!("it may still run (see `palyra daemon status`; {why})"));
     }
     std::fs::remove_file(unit).map_err(|error| Failure::file(unit, error))?;
     if let Err(why) = service::systemctl(&["daemon-reload"]) {

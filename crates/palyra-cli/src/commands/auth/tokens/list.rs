@@ -1,5 +1,6 @@
 //! `palyra auth tokens list`
 
+use palyra_client::{Client, ClientError};
 use palyra_common::Timestamp;
 use palyra_common::api::{Page, Token};
 
@@ -19,14 +20,18 @@ use crate::when;
 pub(crate) struct Arguments {}
 
 pub(super) async fn run(context: &Context) -> Outcome {
-    let client = context.client()?;
+    context.out().show(&all(&context.client()?).await?, text)
+}
+
+/// All tokens, however many pages they are on.
+pub(super) async fn all(client: &Client) -> Result<Page<Token>, ClientError> {
     let mut all = Page { items: Vec::new(), next: None };
     loop {
         let page = client.tokens(all.next.take()).await?;
         all.items.extend(page.items);
         all.next = page.next;
         if all.next.is_none() {
-            return context.out().show(&all, text);
+            return Ok(all);
         }
     }
 }
