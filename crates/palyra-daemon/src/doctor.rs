@@ -9,8 +9,10 @@ use std::time::Instant;
 use axum::body::Bytes;
 use palyra_common::api::{Check, CheckState, Doctor};
 use palyra_storage::lease::LeaseName;
+use palyra_vault::KeyState;
 
 use crate::app::App;
+use crate::ready;
 pub(crate) use preflight::run as preflight;
 
 /// A database that takes longer than this for one small write makes everything slow.
@@ -96,10 +98,19 @@ async fn leases(app: &App) -> Check {
 
 async fn vault(app: &App) -> Check {
     let source = app.vault.key_source();
-    match app.vault.check().await {
-        Ok(()) => check("vault", CheckState::Ok, format!("the master key comes from {source}")),
-        Err(error) => {
-            let envelope = error.envelope();
+    match ready::vault_key(app).await {
+        Ok(Some(KeyState::Usable(id))) => {
+            check("vault", CheckState::Ok, format!("the master key {id} is there, from {source}"))
+        }
+        Ok(None) => {
+            let slow = check("vault", CheckState::Warning, ready::slow_key(app));
+            advised(slow, "Look whether it waits for somebody, and at the log.")
+        }
+        Ok(Some(KeyState::NotMade)) => {
+            let seen = format!("no secret yet; with the first one the key comes from {source}");
+            check("vault", CheckState::Ok, seen)
+        }
+        Err(envelope) => {
             let failed = check("vault", CheckState::Failed, envelope.to_string());
             advised(failed, envelope.recovery_hint())
         }

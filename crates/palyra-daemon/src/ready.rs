@@ -2,8 +2,9 @@
 
 use std::time::{Duration, Instant};
 
-use palyra_common::StableErrorEnvelope;
 use palyra_common::api::Readiness;
+use palyra_common::{ErrorCode, StableErrorEnvelope};
+use palyra_vault::KeyState;
 use tokio::sync::Mutex;
 
 use crate::app::{App, Live};
@@ -21,6 +22,8 @@ pub(crate) struct Look {
     pub(crate) schema: i64,
     pub(crate) has_owner: bool,
     pub(crate) key_source: String,
+    /// The key, if it can be used.
+    pub(crate) key_id: Option<String>,
     /// Why secrets cannot be used.
     pub(crate) vault: Option<StableErrorEnvelope>,
     /// The parts that are not ready.
@@ -62,6 +65,18 @@ pub(crate) async fn cached(app: &App) -> std::sync::Arc<Look> {
     cache.last.load()
 }
 
+/// How the master key is, unless its source takes too long: it may be a program that waits, or a
+/// keyring that asks somebody.
+pub(crate) async fn vault_key(app: &App) -> Result<Option<KeyState>, StableErrorEnvelope> {
+    let checked = tokio::time::timeout(PATIENCE, app.vault.check()).await.ok().transpose();
+    checked.map_err(|error| error.envelope())
+}
+
+/// What is said of a source that takes too long.
+pub(crate) fn slow_key(app: &App) -> String {
+    format!("{} did not answer within {} s", app.vault.key_source(), PATIENCE.as_secs())
+}
+
 async fn look(app: &App) -> Look {
     let mut look = Look { key_source: app.vault.key_source(), ..Look::default() };
     let database = async {
@@ -74,8 +89,15 @@ async fn look(app: &App) -> Look {
     }
     if look.waiting_for.is_empty() {
         // Secrets that cannot be read stop those who need them and nothing else.
-        let vault = tokio::time::timeout(PATIENCE, app.vault.check()).await;
-        look.vault = vault.ok().and_then(|checked| checked.err().map(|error| error.envelope()));
+        match vault_key(app).await {
+            Ok(Some(KeyState::Usable(id))) => look.key_id = Some(id.to_string()),
+            Ok(Some(KeyState::NotMade)) => {}
+            Ok(None) => {
+                let slow = StableErrorEnvelope::new(ErrorCode::VaultNoKey, slow_key(app));
+                look.vault = Some(slow);
+            }
+            Err(problem) => look.vault = Some(problem),
+        }
     }
     if !*app.leases_healthy.load() {
         look.waiting_for.push("leases".into());

@@ -4,10 +4,12 @@ use std::fs::File;
 use std::io::{BufReader, Write};
 use std::path::Path;
 use std::process::ExitCode;
+use std::sync::Arc;
 use std::time::Duration;
 
 use palyra_storage::backup::{self, Progress, Verified};
-use palyra_storage::{MIGRATIONS, OpenOptions};
+use palyra_storage::{Database, MIGRATIONS, OpenOptions, SystemClock, describe};
+use palyra_vault::{KeyState, Redactor, Vault, VaultConfig};
 use tokio::sync::watch;
 
 use crate::config;
@@ -21,17 +23,44 @@ const TELL_EVERY: Duration = Duration::from_secs(1);
 /// Restores `file` to where the daemon would look for its data.
 pub(crate) async fn restore(flags: &Flags, file: &Path) -> Result<(), Failure> {
     let data_dir = flags.data_dir().ok_or(Failure::NoDataDir)?;
-    let config = config::load(&flags.given(), &data_dir)?.config.storage.clone();
+    let loaded = config::load(&flags.given(), &data_dir)?;
+    let config = loaded.config.storage.clone();
     let input = open(file)?;
     let options = OpenOptions { data_dir: data_dir.clone(), config, migrations: MIGRATIONS };
     say(&format!("restoring {}", file.display()));
     let (progress, told) = watch::channel(Progress::default());
     let restored = tokio::select! {
-        restored = backup::restore(input, options, progress) => restored?,
+        restored = backup::restore(input, options.clone(), progress) => restored?,
         never = tell(told) => never,
     };
     report(&restored, &data_dir);
+    // What was restored stays, whatever there is to say about the key.
+    if let Some(told) = key_needed(options, &loaded.config.vault).await {
+        crate::print(&format!("{told}\n"));
+    }
     Ok(())
+}
+
+/// Which master key the restored secrets need, and what to do for it.
+async fn key_needed(options: OpenOptions, config: &VaultConfig) -> Option<String> {
+    let data_dir = options.data_dir.clone();
+    let db = Database::open(options).await.ok()?;
+    let (clock, redactor) = (Arc::new(SystemClock), Redactor::new());
+    let vault = Vault::unread(db.clone(), clock, config, &data_dir, redactor).ok()?;
+    let (state, source) = (vault.check().await, vault.key_source());
+    db.close().await;
+    match state {
+        Ok(KeyState::NotMade) => None,
+        Ok(KeyState::Usable(id)) => {
+            Some(format!("its secrets are locked with the master key {id}, which is in {source}"))
+        }
+        Err(error) => Some(format!(
+            "{}\nwhat to do: put that key where this node looks for it, {source}, a file with mode \
+             0600; where the backup was made `palyra status` names its place, and older keys are \
+             beside it, named by their id",
+            describe(&error)
+        )),
+    }
 }
 
 /// Checks `file` and says what is in it. Fails if its audit trail is broken, too.

@@ -3,6 +3,7 @@
 use palyra_common::error::{ErrorCode, StableErrorEnvelope};
 use palyra_storage::{StorageError, describe};
 
+use crate::key::KeyId;
 use crate::name::SecretName;
 use crate::source::KeyProblem;
 
@@ -13,13 +14,28 @@ pub enum VaultError {
     /// The source does not give the master key. Everything but secrets works without it.
     #[error("the master key of the vault cannot be had, and without it no secret can be read")]
     NoKey(#[source] KeyProblem),
+    /// The source does not give the master key that secrets are locked with.
+    #[error(
+        "the secrets are locked with the master key {needed}, which came from a {locked_with} and cannot be had now; if it is lost they are, and nothing else is"
+    )]
+    KeyAway {
+        /// The key that is needed.
+        needed: KeyId,
+        /// Where it came from when it was made.
+        locked_with: String,
+        /// Why it cannot be had.
+        #[source]
+        problem: KeyProblem,
+    },
     /// The source gives another key than the one that the secrets were locked with.
     #[error(
-        "the master key from the {given} is not the one that the secrets were locked with, which came from a {locked_with}; without that one they cannot be read"
+        "the master key from {tried} is not the one that the secrets were locked with: they need the key {needed}, which came from a {locked_with}; if it is lost they are, and nothing else is"
     )]
     WrongKey {
-        /// Where the refused key came from.
-        given: &'static str,
+        /// The source that was tried, with the path of a key file.
+        tried: String,
+        /// The key that is needed.
+        needed: KeyId,
         /// Where the right one came from when it was made.
         locked_with: String,
     },
@@ -74,7 +90,7 @@ impl VaultError {
     /// The stable code that a user sees.
     pub fn code(&self) -> ErrorCode {
         match self {
-            VaultError::NoKey(_) => ErrorCode::VaultNoKey,
+            VaultError::NoKey(_) | VaultError::KeyAway { .. } => ErrorCode::VaultNoKey,
             VaultError::WrongKey { .. } => ErrorCode::VaultWrongKey,
             VaultError::Damaged { .. } => ErrorCode::VaultDamaged,
             VaultError::TooLarge { .. } => ErrorCode::VaultTooLarge,

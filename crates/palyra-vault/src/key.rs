@@ -89,6 +89,10 @@ impl MasterKey {
         Ok(data_key)
     }
 
+    pub(crate) fn bytes(&self) -> &KeyBytes {
+        &self.bytes
+    }
+
     pub(crate) fn same_bytes(&self, other: &KeyBytes) -> bool {
         *self.bytes == **other
     }

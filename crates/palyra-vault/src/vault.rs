@@ -69,6 +69,15 @@ pub struct Use {
     pub origin: String,
 }
 
+/// How the master key is, where nothing is wrong with it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum KeyState {
+    /// There was never a secret. The first one makes it.
+    NotMade,
+    /// It is there, and the right one.
+    Usable(KeyId),
+}
+
 /// Secrets in a database. Cheap to clone; all clones are the same vault.
 ///
 /// Opening never fails for want of the key: each operation that needs it says so, and looks for it
@@ -184,10 +193,10 @@ impl Vault {
 
     /// Whether secrets can be read now: the key is there and is the right one, or there is no key
     /// yet because there was never a secret.
-    pub async fn check(&self) -> Result<(), VaultError> {
+    pub async fn check(&self) -> Result<KeyState, VaultError> {
         match self.0.db.read(vault_keys::in_use).await? {
-            Some(_) => self.load().await.map(drop),
-            None => self.source().map(drop),
+            Some(_) => self.load().await.map(|key| KeyState::Usable(key.id.clone())),
+            None => self.source().map(|_| KeyState::NotMade),
         }
     }
 

@@ -51,7 +51,15 @@ fn owner(status: &Status) -> Cell {
 
 fn vault(status: &Status) -> Cell {
     match &status.vault.problem {
-        None => format!("usable, its key comes from: {}", status.vault.key_source).into(),
+        None => match &status.vault.key_id {
+            Some(id) => {
+                format!("usable, with the key {id} from {}", status.vault.key_source).into()
+            }
+            None => {
+                let source = &status.vault.key_source;
+                format!("no secret yet; the first one makes the key, from {source}").into()
+            }
+        },
         Some(problem) => Cell::toned(Tone::Bad, problem.to_string()),
     }
 }

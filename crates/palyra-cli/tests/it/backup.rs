@@ -9,7 +9,15 @@ use crate::world::{World, until};
 fn a_backup_is_made_checked_and_restored() {
     let world = World::new();
     let daemon = world.palyrad();
+    let before = world.palyra(&["status"]).expect(0).out;
+    assert!(before.contains("no secret yet") && !before.contains("usable"), "{before}");
     world.palyra_reading(&["secrets", "set", "openai"], b"geheim").expect(0);
+    let key_id = || {
+        let status = world.palyra(&["status", "--json"]).expect(0).json();
+        status["vault"]["key_id"].as_str().map(str::to_owned)
+    };
+    until("the key is looked at again", || key_id().is_some());
+    let key_id = key_id().unwrap();
     let created = world.palyra(&["backup", "create", "b.tar.gz", "--json"]).expect(0).json();
     assert_eq!(created["verified"], true);
     assert_eq!(created["master_key_included"], false);
@@ -32,7 +40,10 @@ fn a_backup_is_made_checked_and_restored() {
     world.palyra(&asked).expect(2);
     std::fs::create_dir(&elsewhere).unwrap();
     std::fs::write(elsewhere.join("stray"), "stays").unwrap();
-    world.palyra(&[&asked[..], &["--yes"]].concat()).expect(0);
+    let told = world.palyra(&[&asked[..], &["--yes"]].concat()).expect(0).out;
+    for part in [key_id.as_str(), ".config/palyra/keys/", "what to do", "nothing else is"] {
+        assert!(told.contains(part), "{part}: {told}");
+    }
     assert_eq!(std::fs::read(elsewhere.join("stray")).unwrap(), b"stays");
     let again = world.palyra(&[&asked[..], &["--yes"]].concat()).expect(6).err;
     assert!(again.contains(elsewhere.join("palyra.db").to_str().unwrap()), "{again}");

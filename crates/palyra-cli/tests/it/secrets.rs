@@ -66,6 +66,13 @@ fn the_master_key_is_changed_and_secrets_stay() {
     world.palyra(&["secrets", "rotate-master"]).expect(2);
     let rotated = world.palyra(&["secrets", "rotate-master", "--yes", "--json"]).expect(0).json();
     assert_eq!(rotated["rewrapped"], 1);
+    let (file, id) =
+        (rotated["key_file"].as_str().unwrap(), rotated["old_key_id"].as_str().unwrap());
+    assert_eq!(rotated["old_key_file"], format!("{file}.{id}"));
+    assert!(std::path::Path::new(&format!("{file}.{id}")).is_file());
+    let told = world.palyra(&["secrets", "rotate-master", "--yes"]).expect(0).out;
+    let old = rotated["key_id"].as_str().unwrap();
+    assert!(told.contains(&format!("The old key {old} is kept in {file}.{old}")), "{told}");
     let listed = world.palyra(&["secrets", "list", "--json"]).expect(0).json();
     assert_eq!(listed["items"][0]["name"], "openai");
 }

@@ -81,6 +81,14 @@ impl std::fmt::Debug for RotateMaster {
 pub struct MasterRotated {
     /// The id of the new key.
     pub key_id: String,
+    /// The file that the new key is in, where it was made for one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub key_file: Option<String>,
+    /// The id of the key before, which backups made before need.
+    pub old_key_id: String,
+    /// The file that the key before is kept in, where it came from one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub old_key_file: Option<String>,
     /// How many versions of secrets were locked anew.
     pub rewrapped: u64,
     /// What the operator has to do now; absent if nothing.

@@ -64,6 +64,9 @@ pub struct Status {
 pub struct VaultStatus {
     /// Where the master key comes from.
     pub key_source: String,
+    /// The id of the key, if it is there and the right one; absent before the first secret.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub key_id: Option<String>,
     /// Why secrets cannot be used; absent when they can.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub problem: Option<StableErrorEnvelope>,

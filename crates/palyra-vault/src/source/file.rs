@@ -103,8 +103,20 @@ pub(crate) fn write_pending(path: &Path, id: &KeyId, bytes: &KeyBytes) -> Result
     sync_folder(path)
 }
 
-/// Puts the next key in the place of the one before. Nothing to do if somebody has done it.
+/// Where a key stays for as long as there are backups that need it, by its id.
+pub(crate) fn kept(path: &Path, id: &KeyId) -> PathBuf {
+    beside(path, id.as_str())
+}
+
+/// Puts the next key in the place of the one before, and keeps it by its id as well: what is in that
+/// place later is not lost then. Nothing to do if somebody has done it.
 pub(crate) fn finish(path: &Path, id: &KeyId) -> Result<(), KeyProblem> {
+    match read_key(&pending(path, id)) {
+        // Not as a link: somebody may write into the key file.
+        Ok(bytes) => create(&kept(path, id), &bytes)?,
+        Err(KeyProblem::Missing { .. }) => {}
+        Err(problem) => return Err(problem),
+    }
     match std::fs::rename(pending(path, id), path) {
         Err(error) if error.kind() != ErrorKind::NotFound => Err(unusable(path, error)),
         Ok(()) | Err(_) => sync_folder(path),

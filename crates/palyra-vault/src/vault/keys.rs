@@ -52,7 +52,7 @@ impl Vault {
         };
         let id = stored.id.clone();
         match self.current(stored).await {
-            Err(VaultError::NoKey(_) | VaultError::WrongKey { .. }) if !anything_locked => {
+            Err(VaultError::KeyAway { .. } | VaultError::WrongKey { .. }) if !anything_locked => {
                 self.make(Some(id), by).await
             }
             fetched => fetched,
@@ -66,7 +66,9 @@ impl Vault {
         let mut stored = stored;
         for _ in 0..TRIES {
             let refused = match self.fetch(&stored).await {
-                Err(refused @ (VaultError::NoKey(_) | VaultError::WrongKey { .. })) => refused,
+                Err(refused @ (VaultError::KeyAway { .. } | VaultError::WrongKey { .. })) => {
+                    refused
+                }
                 fetched => return fetched,
             };
             match self.0.db.read(vault_keys::in_use).await? {
@@ -88,9 +90,14 @@ impl Vault {
             Source::Command(argv) => command::read(argv).await.map(|bytes| verify(bytes, stored)),
             Source::Keyring(keyring) => from_keyring(keyring, stored).await,
         };
-        let Some(key) = found.map_err(VaultError::NoKey)? else {
-            let locked_with = stored.source.clone();
-            return Err(VaultError::WrongKey { given: source.word(), locked_with });
+        let (needed, locked_with) = (stored.id.clone(), stored.source.clone());
+        let key = match found {
+            Ok(Some(key)) => key,
+            Ok(None) => {
+                let tried = source.to_string();
+                return Err(VaultError::WrongKey { tried, needed, locked_with });
+            }
+            Err(problem) => return Err(VaultError::KeyAway { needed, locked_with, problem }),
         };
         let key = Arc::new(key);
         self.hold(key.clone());
@@ -159,7 +166,7 @@ fn verify(bytes: KeyBytes, stored: &StoredKey) -> Option<MasterKey> {
 }
 
 /// The key in the file; or the one that a rotation has left beside it, which is then put in its
-/// place.
+/// place; or one that was kept, where a backup from before a rotation was restored.
 async fn from_file(path: &Path, stored: &StoredKey) -> Result<Option<MasterKey>, KeyProblem> {
     let (path, stored) = (path.to_owned(), stored.clone());
     blocking(move || {
@@ -169,6 +176,10 @@ async fn from_file(path: &Path, stored: &StoredKey) -> Result<Option<MasterKey>,
         }
         let waiting = file::read_key(&file::pending(&path, &stored.id));
         let Some(key) = waiting.ok().and_then(|bytes| verify(bytes, &stored)) else {
+            let kept = file::read_key(&file::kept(&path, &stored.id));
+            if let Some(key) = kept.ok().and_then(|bytes| verify(bytes, &stored)) {
+                return Ok(Some(key));
+            }
             // It may have been put in its place between the two looks.
             return in_place();
         };

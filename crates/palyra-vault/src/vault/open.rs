@@ -25,6 +25,22 @@ impl Vault {
         data_dir: &Path,
         redactor: Redactor,
     ) -> Result<Self, VaultError> {
+        let vault = Self::unread(db, clock, config, data_dir, redactor)?;
+        if let Err(error) = vault.feed().load().await {
+            let code = error.code();
+            tracing::warn!(%code, error = %describe(&error), "secrets cannot be read");
+        }
+        Ok(vault)
+    }
+
+    /// The same, without looking at its secrets: to ask about the key.
+    pub fn unread(
+        db: Database,
+        clock: Arc<dyn Clock>,
+        config: &VaultConfig,
+        data_dir: &Path,
+        redactor: Redactor,
+    ) -> Result<Self, VaultError> {
         config.check()?;
         let inner = Inner {
             db,
@@ -35,11 +51,6 @@ impl Vault {
             redactor,
             feeding: tokio::sync::Mutex::new(()),
         };
-        let vault = Self(Arc::new(inner));
-        if let Err(error) = vault.feed().load().await {
-            let code = error.code();
-            tracing::warn!(%code, error = %describe(&error), "secrets cannot be read");
-        }
-        Ok(vault)
+        Ok(Self(Arc::new(inner)))
     }
 }

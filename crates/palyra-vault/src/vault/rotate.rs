@@ -5,6 +5,7 @@
 //! either the old key in use, with the new one unused beside it, or the new one in use, beside the old
 //! one, where the next to need it finds it by its id.
 
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use palyra_storage::{Tx, crash_point};
@@ -18,7 +19,7 @@ use crate::key::{KeyBytes, KeyId, MasterKey};
 use crate::seal::Bound;
 use crate::secret::SecretString;
 use crate::source::passphrase::Derivation;
-use crate::source::{blocking, command, passphrase};
+use crate::source::{Source, blocking, command, file, passphrase};
 use crate::store::secrets;
 use crate::store::vault_keys::{self, StoredKey};
 
@@ -38,6 +39,12 @@ pub enum NewMaster {
 pub struct Rotated {
     /// The key in use now.
     pub key_id: KeyId,
+    /// The file that it is in, where it was made for one.
+    pub key_file: Option<PathBuf>,
+    /// The key before, which older backups need.
+    pub old_key_id: KeyId,
+    /// The file that the key before is kept in, where it came from one.
+    pub old_key_file: Option<PathBuf>,
     /// How many versions of secrets were locked anew.
     pub versions: u64,
     /// What the operator has to do now.
@@ -79,6 +86,8 @@ impl Vault {
         new: NewMaster,
         by: &Actor,
     ) -> Result<Rotated, VaultError> {
+        let old_key_file = self.keep(old.clone()).await?;
+        let old_key_id = old.id.clone();
         let next = self.next(&old, new).await?;
         crash_point!("vault.rotate.new_key_written");
         let entry = self.entry("vault.master_rotated", format!("vault-key:{}", next.key.id), by);
@@ -96,12 +105,24 @@ impl Vault {
         };
         crash_point!("vault.rotate.committed");
         self.hold(next.key.clone());
-        let rotated = Rotated { key_id: next.key.id.clone(), versions, next: next.step };
+        let key_file = next.waiting.as_ref().and_then(Waiting::file).map(Path::to_owned);
+        let (key_id, next_step) = (next.key.id.clone(), next.step);
+        let rotated =
+            Rotated { key_id, key_file, old_key_id, old_key_file, versions, next: next_step };
         if let Some(waiting) = next.waiting {
             waiting.settle(&next.key.id).await;
         }
         crash_point!("vault.rotate.replaced");
         Ok(rotated)
+    }
+
+    /// Keeps a key by its id beside the key file, if that is where it comes from.
+    async fn keep(&self, key: Arc<MasterKey>) -> Result<Option<PathBuf>, VaultError> {
+        let Source::File(path) = self.source()? else { return Ok(None) };
+        let kept = file::kept(path, &key.id);
+        let to = kept.clone();
+        let done = blocking(move || file::create(&to, key.bytes())).await;
+        done.map(|()| Some(kept)).map_err(VaultError::NoKey)
     }
 
     async fn next(&self, old: &MasterKey, new: NewMaster) -> Result<Next, VaultError> {

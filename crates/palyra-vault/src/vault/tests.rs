@@ -73,10 +73,14 @@ async fn is_overtaken_between_two_looks(db: Database, folder: &std::path::Path) 
     rotate(&vault).await;
     let read = db.read(vault_keys::in_use).await.unwrap().unwrap();
     rotate(&vault).await;
+    // As on a machine that gets only the key file.
+    let path = folder.join("vault.key");
+    std::fs::remove_file(file::kept(&path, &read.id)).unwrap();
     let found = slow.current(read.clone()).await.unwrap_or_else(|error| panic!("{error:?}"));
     assert_eq!(found.id, vault.held().unwrap().id);
     // Without the key it is told as it is.
-    std::fs::write(folder.join("vault.key"), "00".repeat(32)).unwrap();
+    std::fs::write(&path, "00".repeat(32)).unwrap();
+    std::fs::remove_file(file::kept(&path, &found.id)).unwrap();
     let lost = vault_on(db, folder).await.current(read).await;
     assert!(matches!(lost, Err(VaultError::WrongKey { .. })));
 }
@@ -106,6 +110,7 @@ async fn a_refused_rotation_clears_only_its_own_key(db: Database, folder: &std::
     rotate(&first).await;
     let in_use = first.held().unwrap();
     std::fs::rename(&path, file::pending(&path, &in_use.id)).unwrap();
+    std::fs::remove_file(file::kept(&path, &in_use.id)).unwrap();
     std::fs::write(&path, old_bytes).unwrap();
     std::fs::set_permissions(&path, PermissionsExt::from_mode(0o600)).unwrap();
 

@@ -1,7 +1,7 @@
 //! The next key, beside the one in use: in a file or in the keyring.
 
 use std::fs::File;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use palyra_storage::{StorageError, describe};
 
@@ -31,6 +31,14 @@ impl Waiting {
         let busy =
             || VaultError::Conflict { what: "the master key is being changed already".into() };
         written.map_err(VaultError::NoKey)?.ok_or_else(busy)
+    }
+
+    /// The file that the key will be in.
+    pub(super) fn file(&self) -> Option<&Path> {
+        match self {
+            Waiting::File { path, .. } => Some(path),
+            Waiting::Keyring { .. } => None,
+        }
     }
 
     /// Takes away a key that is not in use. Where the outcome is not known it stays, since it may

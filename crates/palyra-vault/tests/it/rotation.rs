@@ -1,15 +1,17 @@
 //! Changing the master key.
 
 use std::os::unix::fs::PermissionsExt;
+use std::path::PathBuf;
 
 use palyra_common::error::ErrorCode;
-use palyra_storage::{Database, Sql, sql};
-use palyra_vault::{KeySource, NewMaster, NextStep, VaultConfig};
+use palyra_storage::{Database, Sql, Tx, params, sql};
+use palyra_vault::{KeyId, KeySource, NewMaster, NextStep, VaultConfig};
 
 use crate::world::{World, anna, get, on_every_engine, set};
 
 on_every_engine!(
     a_new_key_opens_everything_and_the_old_one_nothing,
+    a_backup_from_before_a_rotation_finds_its_key,
     a_new_passphrase_takes_over,
     a_new_command_takes_over,
     a_damaged_secret_stops_a_rotation_before_it_changes_anything,
@@ -40,14 +42,57 @@ async fn a_new_key_opens_everything_and_the_old_one_nothing(world: World) {
     assert_eq!(set(&vault, "global/a", "newest value of a").await.unwrap(), 3);
     let told = world.told("vault.master_rotated").await;
     assert!(told[0].starts_with(&format!("operator:anna vault-key:{} ok", rotated.key_id)));
-    let folder = world.key_file().parent().unwrap().read_dir().unwrap();
-    assert_eq!(folder.count(), 1, "no second key is left");
-    let mode = world.key_file().metadata().unwrap().permissions().mode();
-    assert_eq!(mode & 0o777, 0o600);
+    let (kept_old, kept) = (kept(&world, &rotated.old_key_id), kept(&world, &rotated.key_id));
+    assert_eq!(rotated.key_file, Some(world.key_file()));
+    assert_eq!(rotated.old_key_file.as_ref(), Some(&kept_old));
+    assert_eq!(std::fs::read(&kept_old).unwrap(), old_key, "older backups need it");
+    assert_eq!(key_files(&world), 3, "both are kept, and none waits");
+    for file in [&world.key_file(), &kept, &kept_old] {
+        assert_eq!(file.metadata().unwrap().permissions().mode() & 0o777, 0o600);
+    }
 
     std::fs::write(world.key_file(), old_key).unwrap();
+    assert_eq!(get(&world.reopened().await, "skill:s/b").await.unwrap(), "value of b", "by its id");
+    std::fs::remove_file(kept).unwrap();
     let refused = get(&world.reopened().await, "global/a").await.unwrap_err();
     assert_eq!(refused.code(), ErrorCode::VaultWrongKey);
+    for told in [rotated.key_id.as_str(), &world.key_file().display().to_string(), "nothing else"] {
+        assert!(refused.to_string().contains(told), "{refused}");
+    }
+}
+
+fn kept(world: &World, id: &KeyId) -> PathBuf {
+    PathBuf::from(format!("{}.{id}", world.key_file().display()))
+}
+
+fn key_files(world: &World) -> usize {
+    world.key_file().parent().unwrap().read_dir().unwrap().count()
+}
+
+const WRAPPED: Sql = sql!("SELECT wrapped_key FROM secrets");
+const UNDO_SECRET: Sql = sql!("UPDATE secrets SET key_id = $1, wrapped_key = $2");
+const UNDO_NEW: Sql = sql!("UPDATE vault_keys SET in_use = NULL WHERE in_use = 1");
+const UNDO_OLD: Sql = sql!("UPDATE vault_keys SET in_use = 1, retired_at = NULL WHERE id = $1");
+
+/// The rows are as they were before, and the key file is not.
+async fn a_backup_from_before_a_rotation_finds_its_key(world: World) {
+    world.set("global/a", "value of a").await;
+    let read = |tx: &mut Tx<'_>| tx.query_one(&WRAPPED, params![], |row| row.get::<Vec<u8>>(0));
+    let wrapped = world.db.read(read).await.unwrap();
+    let rotated = world.vault.rotate_master(NewMaster::Generated, &anna()).await.unwrap();
+    let old = rotated.old_key_id.to_string();
+    let undo = move |tx: &mut Tx<'_>| {
+        tx.execute(&UNDO_SECRET, params![old.as_str(), wrapped.as_slice()])?;
+        tx.execute(&UNDO_NEW, params![])?;
+        tx.execute(&UNDO_OLD, params![old.as_str()])
+    };
+    assert_eq!(world.db.write(undo).await.unwrap(), 1);
+    let restored = world.reopened().await;
+    assert_eq!(get(&restored, "global/a").await.unwrap(), "value of a");
+    // From there on it goes on, and the key of the newer backups stays as well.
+    restored.rotate_master(NewMaster::Generated, &anna()).await.unwrap();
+    assert_eq!(get(&world.reopened().await, "global/a").await.unwrap(), "value of a");
+    assert!(kept(&world, &rotated.key_id).exists());
 }
 
 async fn a_new_passphrase_takes_over(world: World) {
@@ -108,8 +153,7 @@ async fn a_damaged_secret_stops_a_rotation_before_it_changes_anything(world: Wor
     assert!(refused.to_string().contains("global/b"), "{refused}");
     assert_eq!(world.rows().await, rows);
     assert_eq!(get(&world.reopened().await, "global/a").await.unwrap(), "value of a");
-    let folder = world.key_file().parent().unwrap().read_dir().unwrap();
-    assert_eq!(folder.count(), 1, "the unused key is gone");
+    assert_eq!(key_files(&world), 2, "the unused key is gone");
 }
 
 async fn another_node_finds_the_new_key(world: World) {

@@ -15,7 +15,7 @@ use crate::{palyrad, prompt};
 ///
 /// There must be no database and no blobs yet; other files, such as palyra.toml, stay as they are.
 /// The daemon must not run. The backup is checked first. The master key of the vault is not in a
-/// backup: put it back as well, or the secrets cannot be read.
+/// backup: it is told which one the secrets need, and where it belongs.
 #[derive(Debug, clap::Args)]
 #[command(
     verbatim_doc_comment,
@@ -57,10 +57,13 @@ pub(super) async fn run(context: &Context, arguments: Arguments) -> Outcome {
     let done = palyrad::done(context, &["restore".as_ref(), file.as_os_str()]);
     progress.finish_and_clear();
     let said = done?;
-    let restored =
-        json!({ "file": file.display().to_string(), "data_dir": data_dir.display().to_string() });
+    let said = String::from_utf8_lossy(&said.stdout).into_owned();
+    let restored = json!({
+        "file": file.display().to_string(),
+        "data_dir": data_dir.display().to_string(),
+        "told": said.lines().collect::<Vec<_>>(),
+    });
     context.out().show(&restored, |_, _| {
-        let said = String::from_utf8_lossy(&said.stdout);
         let said = said.lines().map(|line| format!("{}\n", printable(line))).collect::<String>();
         format!("{said}Start the daemon with `palyra daemon start`.\n")
     })

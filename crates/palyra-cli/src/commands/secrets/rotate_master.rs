@@ -11,8 +11,8 @@ const PASSPHRASE_BYTES: usize = 4 << 10;
 
 /// Lock all secrets with a new master key
 ///
-/// The values stay as they are. A backup that was made before needs the old key for its secrets:
-/// keep it as long as the backup.
+/// The values stay as they are. A backup that was made before needs the old key for its secrets,
+/// which is kept beside the key file, named by its id; there restoring finds it.
 #[derive(Debug, clap::Args)]
 #[command(
     verbatim_doc_comment,
@@ -48,5 +48,16 @@ fn text(_: &Output, rotated: &MasterRotated) -> String {
     let key = printable(&rotated.key_id);
     let next = rotated.next_step.as_deref().map(|step| format!("{}\n", printable(step)));
     let next = next.unwrap_or_default();
-    format!("{} versions of secrets are locked with the new key {key}.\n{next}", rotated.rewrapped)
+    let place = |file: &Option<String>, before: &str| {
+        file.as_deref().map(|file| format!("{before}{}", printable(file)))
+    };
+    let new = place(&rotated.key_file, ", in ").unwrap_or_default();
+    let old = place(&rotated.old_key_file, "is kept in ")
+        .unwrap_or_else(|| "is not kept here: keep what it came from".into());
+    format!(
+        "{} versions of secrets are locked with the new key {key}{new}.\nThe old key {} {old}; \
+         backups made before need it.\n{next}",
+        rotated.rewrapped,
+        printable(&rotated.old_key_id)
+    )
 }

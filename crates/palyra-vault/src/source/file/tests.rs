@@ -75,7 +75,8 @@ fn the_next_key_waits_beside_the_old_one() {
     finish(&path, &id).unwrap();
     assert!(*read_key(&path).unwrap() == *new);
     remove_pending(&path, &id).unwrap();
-    assert_eq!(files(folder.path()), ["a.key"]);
+    assert_eq!(files(folder.path()), ["a.key".to_owned(), format!("a.key.{id}")]);
+    assert!(*read_key(&kept(&path, &id)).unwrap() == *new);
 }
 
 #[test]

@@ -1,3 +1,5 @@
+use std::path::PathBuf;
+
 use axum::Json;
 use axum::extract::State;
 use axum::http::StatusCode;
@@ -105,8 +107,15 @@ pub(crate) async fn rotate_master(
     let rotating = tokio::spawn(async move { app.vault.rotate_master(new, &actor(&caller)).await });
     let rotated = rotating.await.map_err(|error| Failure::Startup(error.into()))??;
     let next_step = next_step(rotated.next).map(str::to_owned);
-    let key_id = rotated.key_id.to_string();
-    Ok(Json(MasterRotated { key_id, rewrapped: rotated.versions, next_step }))
+    let told = |path: Option<PathBuf>| path.map(|path| path.display().to_string());
+    Ok(Json(MasterRotated {
+        key_id: rotated.key_id.to_string(),
+        key_file: told(rotated.key_file),
+        old_key_id: rotated.old_key_id.to_string(),
+        old_key_file: told(rotated.old_key_file),
+        rewrapped: rotated.versions,
+        next_step,
+    }))
 }
 
 fn next_step(next: NextStep) -> Option<&'static str> {

@@ -27,7 +27,11 @@ pub(crate) async fn status(State(app): State<App>, caller: Caller) -> Answer<Jso
         http: place.http.to_string(),
         grpc: place.grpc.to_string(),
         has_owner: ready.has_owner,
-        vault: VaultStatus { key_source: ready.key_source.clone(), problem: ready.vault.clone() },
+        vault: VaultStatus {
+            key_source: ready.key_source.clone(),
+            key_id: ready.key_id.clone(),
+            problem: ready.vault.clone(),
+        },
         ready: ready.waiting_for.is_empty(),
         waiting_for: ready.waiting_for.clone(),
     }))
