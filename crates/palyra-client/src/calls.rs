@@ -4,10 +4,10 @@ use std::time::Duration;
 
 use palyra_common::api::{
     AuditEvent, AuditVerified, ConfigChange, ConfigChanged, ConfigView, CreatedToken, Doctor,
-    Health, LoginCode, MasterRotated, NewToken, Page, Readiness, RotateMaster, Secret,
-    SecretStored, SecretValue, Status, Texts, Token, WhoAmI,
+    Health, Login, LoginCode, MasterRotated, Member, NewLoginCode, NewMember, NewToken, Page,
+    Readiness, RotateMaster, Secret, SecretStored, SecretValue, Status, Texts, Token, WhoAmI,
 };
-use palyra_common::{Timestamp, TokenId};
+use palyra_common::{LoginId, Principal, Timestamp, TokenId};
 use reqwest::header::{ETAG, IF_MATCH};
 use reqwest::{Method, StatusCode};
 
@@ -201,8 +201,37 @@ impl Client {
     }
 
     /// A link with which a browser logs in once.
-    pub async fn login_code(&self) -> Result<LoginCode, ClientError> {
-        self.json(self.admin(Method::POST, &["login-codes"])).await
+    pub async fn login_code(&self, new: &NewLoginCode) -> Result<LoginCode, ClientError> {
+        self.json(self.with_json(self.admin(Method::POST, &["login-codes"]), new)?).await
+    }
+
+    /// A page of logins; `after` is the `next` of the page before.
+    pub async fn logins(&self, after: Option<String>) -> Result<Page<Login>, ClientError> {
+        let query: Vec<_> = after.map(|after| ("after", after)).into_iter().collect();
+        let path = ["admin", "v1", "logins"];
+        self.json(self.request_with(Method::GET, &path, &query)).await
+    }
+
+    /// Ends a login; again does no harm.
+    pub async fn end_login(&self, id: LoginId) -> Result<Login, ClientError> {
+        self.json(self.admin(Method::DELETE, &["logins", &id.to_string()])).await
+    }
+
+    /// A page of those who have a role; `after` is the `next` of the page before.
+    pub async fn principals(&self, after: Option<String>) -> Result<Page<Member>, ClientError> {
+        let query: Vec<_> = after.map(|after| ("after", after)).into_iter().collect();
+        let path = ["admin", "v1", "principals"];
+        self.json(self.request_with(Method::GET, &path, &query)).await
+    }
+
+    /// Gives somebody a role.
+    pub async fn add_principal(&self, new: &NewMember) -> Result<Member, ClientError> {
+        self.json(self.with_json(self.admin(Method::POST, &["principals"]), new)?).await
+    }
+
+    /// Takes somebody's role for good; again does no harm.
+    pub async fn disable_principal(&self, who: &Principal) -> Result<Member, ClientError> {
+        self.json(self.admin(Method::DELETE, &["principals", who.as_str()])).await
     }
 
     fn admin(&self, method: Method, below: &[&str]) -> reqwest::RequestBuilder {

@@ -6,15 +6,17 @@
 mod access;
 mod audit;
 mod config;
+mod people;
 mod redaction;
 mod secrets;
 mod status;
 
 use serde::{Deserialize, Serialize};
 
-pub use access::{CreatedToken, LoginCode, MAX_TOKEN_SECONDS, NewToken, Session, Token, WhoAmI};
+pub use access::{CreatedToken, MAX_TOKEN_SECONDS, NewToken, Token};
 pub use audit::{AuditEvent, AuditVerified, ChainFaultAt};
 pub use config::{ConfigChange, ConfigChanged, ConfigOption, ConfigView};
+pub use people::{Login, LoginCode, Member, NewLoginCode, NewMember, Session, WhoAmI};
 pub use redaction::Texts;
 pub use secrets::{MasterRotated, RotateMaster, Secret, SecretStored, SecretValue, SecretVersion};
 pub use status::{Check, CheckState, Doctor, Health, Readiness, Status, VaultStatus};

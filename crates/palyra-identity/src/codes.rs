@@ -20,6 +20,9 @@ pub const FIRST_LOGIN_CODE_LASTS: Duration = Duration::from_mins(10);
 /// How long a code from somebody who is logged in works.
 pub const HANDOFF_CODE_LASTS: Duration = Duration::from_secs(60);
 
+/// How long a code for somebody else works: it has to be sent to them first.
+pub const INVITATION_CODE_LASTS: Duration = Duration::from_mins(10);
+
 /// A code to log in with, once.
 #[derive(Debug, Clone)]
 pub struct LoginCode {
@@ -62,17 +65,37 @@ impl Identity {
     /// A code that logs the same principal in once more, elsewhere. The login has no more than
     /// `by` has and, if `by` comes from a token, ends no later.
     pub async fn handoff_code(&self, by: &Access, origin: &Origin) -> Result<LoginCode, AuthError> {
+        self.code_for(by, None, HANDOFF_CODE_LASTS, origin).await
+    }
+
+    /// A code for an owner to send to somebody else, within the same bounds.
+    pub async fn invitation_code(
+        &self,
+        by: &Access,
+        principal: &Principal,
+        origin: &Origin,
+    ) -> Result<LoginCode, AuthError> {
+        self.code_for(by, Some(principal.clone()), INVITATION_CODE_LASTS, origin).await
+    }
+
+    async fn code_for(
+        &self,
+        by: &Access,
+        named: Option<Principal>,
+        lasts: Duration,
+        origin: &Origin,
+    ) -> Result<LoginCode, AuthError> {
         by.require(Scope::LoginsWrite)?;
-        let (code, audit) = (self.new_code(HANDOFF_CODE_LASTS), Audit::by(by, origin, self.now()));
+        let (code, audit) = (self.new_code(lasts), Audit::by(by, origin, self.now()));
         let (digest, expires_at) = (Digest::of(&code.secret), code.expires_at);
         let (by, idle) = (by.clone(), self.0.logins.idle);
         let make = move |tx: &mut Tx<'_>| -> Result<(), AuthError> {
             let maker = standing::maker(tx, &by, idle, &audit)?;
             maker.access.require(Scope::LoginsWrite)?;
+            let (principal, _) = maker.recipient(tx, named.as_ref())?;
             let (bounds, made_by) = (maker.bounds, maker.access.as_maker());
-            let (purpose, principal) = (Purpose::Handoff, maker.access.principal);
-            let row = Code { purpose, principal: principal.clone(), bounds, made_by };
-            Ok(add(tx, &digest, &row, expires_at, &audit, &principal)?)
+            let row = Code { purpose: Purpose::Handoff, principal, bounds, made_by };
+            Ok(add(tx, &digest, &row, expires_at, &audit, &maker.access.principal)?)
         };
         self.0.db.try_write(make).await?;
         Ok(code)

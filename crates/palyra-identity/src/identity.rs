@@ -1,6 +1,6 @@
 //! The handle, and authentication.
 
-mod principals;
+pub(crate) mod principals;
 
 use std::sync::Arc;
 

@@ -26,9 +26,12 @@ mod store;
 mod tokens;
 
 pub use access::Access;
-pub use codes::{FIRST_LOGIN_CODE_LASTS, HANDOFF_CODE_LASTS, LoginCode, NewLogin};
+pub use codes::{
+    FIRST_LOGIN_CODE_LASTS, HANDOFF_CODE_LASTS, INVITATION_CODE_LASTS, LoginCode, NewLogin,
+};
 pub use csrf::csrf_token;
 pub use error::AuthError;
+pub use identity::principals::MemberPage;
 pub use identity::{CACHED_FOR, Identity, PAGE_LIMIT, TOPIC, TOUCHED_EVERY};
 pub use logins::{LoginOptions, LoginPage};
 pub use origin::Origin;
@@ -40,4 +43,5 @@ pub use scopes::ScopeSet;
 pub use secret::Secret;
 pub use store::api_tokens::Token;
 pub use store::console_logins::Login;
+pub use store::principals::Member;
 pub use tokens::{CreatedToken, MAX_TOKEN_NAME_CHARS, NewToken, TOKEN_PREFIX, TokenPage};

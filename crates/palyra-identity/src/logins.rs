@@ -50,14 +50,14 @@ pub struct LoginPage {
 }
 
 impl Identity {
-    /// Logins: an owner sees all, others their own. Needs [`Scope::LoginsWrite`].
+    /// Logins: an owner sees all, others their own. Needs [`Scope::LoginsRead`].
     pub async fn list_logins(
         &self,
         by: &Access,
         after: Option<LoginId>,
         limit: u32,
     ) -> Result<LoginPage, AuthError> {
-        by.require(Scope::LoginsWrite)?;
+        by.require(Scope::LoginsRead)?;
         let (of, limit) = (by.reach(), limit.clamp(1, PAGE_LIMIT));
         let page = move |tx: &mut Tx<'_>| console_logins::page(tx, of.as_ref(), after, limit + 1);
         let mut logins = self.0.db.read(page).await?;
@@ -65,6 +65,17 @@ impl Identity {
         logins.truncate(limit as usize);
         let next = if more { logins.last().map(|login| login.id) } else { None };
         Ok(LoginPage { logins, next })
+    }
+
+    /// One login: whoever may see or end logins sees those within reach, and a login sees itself.
+    pub async fn login(&self, by: &Access, id: LoginId) -> Result<Login, AuthError> {
+        if by.credential != Credential::Login(id) && by.require(Scope::LoginsWrite).is_err() {
+            by.require(Scope::LoginsRead)?;
+        }
+        let found = self.0.db.read(move |tx| console_logins::one(tx, id)).await?;
+        let reach = by.reach();
+        let within = |login: &Login| reach.as_ref().is_none_or(|own| *own == login.principal);
+        found.filter(within).ok_or(AuthError::NoLogin(id))
     }
 
     /// Ends a login and all that came from it, on every node. Says whether that changed anything.

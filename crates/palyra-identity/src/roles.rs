@@ -18,35 +18,28 @@ pub const fn role_allows(role: Role, scope: Scope) -> bool {
             | Scope::ConfigRead
             | Scope::ConfigWrite
             | Scope::BackupsCreate
-            | Scope::LoginsWrite => true,
+            | Scope::LoginsRead
+            | Scope::LoginsWrite
+            | Scope::PrincipalsRead
+            | Scope::PrincipalsWrite => true,
         },
-        Role::Operator => match scope {
-            Scope::StatusRead
-            | Scope::MetricsRead
-            | Scope::AuditRead
-            | Scope::TokensRead
-            | Scope::TokensWrite
-            | Scope::SecretsRead
-            | Scope::SecretsWrite
-            | Scope::ConfigRead
-            | Scope::ConfigWrite
-            | Scope::LoginsWrite => true,
-            // A backup holds what belongs to others, the owner included.
-            Scope::BackupsCreate => false,
-        },
+        Role::Operator => operator_allows(scope),
         Role::Approver => match scope {
             // A login code hands on no more than one's own rights: to decide on the phone.
             Scope::StatusRead
             | Scope::MetricsRead
             | Scope::AuditRead
             | Scope::ConfigRead
+            | Scope::LoginsRead
             | Scope::LoginsWrite => true,
             Scope::TokensRead
             | Scope::TokensWrite
             | Scope::SecretsRead
             | Scope::SecretsWrite
             | Scope::ConfigWrite
-            | Scope::BackupsCreate => false,
+            | Scope::BackupsCreate
+            | Scope::PrincipalsRead
+            | Scope::PrincipalsWrite => false,
         },
         Role::Viewer => match scope {
             Scope::StatusRead | Scope::MetricsRead | Scope::AuditRead | Scope::ConfigRead => true,
@@ -56,8 +49,31 @@ pub const fn role_allows(role: Role, scope: Scope) -> bool {
             | Scope::SecretsWrite
             | Scope::ConfigWrite
             | Scope::BackupsCreate
-            | Scope::LoginsWrite => false,
+            | Scope::LoginsRead
+            | Scope::LoginsWrite
+            | Scope::PrincipalsRead
+            | Scope::PrincipalsWrite => false,
         },
+    }
+}
+
+const fn operator_allows(scope: Scope) -> bool {
+    match scope {
+        Scope::StatusRead
+        | Scope::MetricsRead
+        | Scope::AuditRead
+        | Scope::TokensRead
+        | Scope::TokensWrite
+        | Scope::SecretsRead
+        | Scope::SecretsWrite
+        | Scope::ConfigRead
+        | Scope::ConfigWrite
+        | Scope::LoginsRead
+        | Scope::LoginsWrite
+        | Scope::PrincipalsRead => true,
+        // A backup holds what belongs to others, the owner included; and who else there is
+        // the owner decides.
+        Scope::BackupsCreate | Scope::PrincipalsWrite => false,
     }
 }
 

@@ -1,11 +1,12 @@
 //! How a stored credential stands: pure judgement, and the rows that it is based on.
 
 use palyra_common::ids::Principal;
-use palyra_common::runtime_contracts::Role;
+use palyra_common::runtime_contracts::{Role, Scope};
 use palyra_common::time::{Duration, Timestamp};
 use palyra_storage::{StorageError, Tx};
 
 use crate::audit::Audit;
+use crate::identity::principals::may_change;
 use crate::refusals::Refusal;
 use crate::store::{api_tokens, console_logins, principals};
 use crate::{Access, AuthError, Credential, ScopeSet, role_scopes};
@@ -108,6 +109,30 @@ pub(crate) fn maker(
     let standing = Standing::complete(tx, stored)?.ok_or(AuthError::Invalid)?;
     let access = standing.judge(audit.at(), idle)?;
     Ok(Maker { access, bounds: standing.stored.bounds })
+}
+
+impl Maker {
+    /// For whom a credential is made, and what their role allows: the maker, or for an owner
+    /// somebody else.
+    pub(crate) fn recipient(
+        &self,
+        tx: &mut Tx<'_>,
+        named: Option<&Principal>,
+    ) -> Result<(Principal, ScopeSet), AuthError> {
+        let own = &self.access.principal;
+        let Some(other) = named.filter(|named| *named != own) else {
+            return Ok((own.clone(), role_scopes(self.access.role)));
+        };
+        self.access.require(Scope::PrincipalsWrite)?;
+        let found = principals::hold(tx, other)?;
+        let found = found.ok_or_else(|| AuthError::NoPrincipal(other.clone()))?;
+        may_change(&self.access, found.role)?;
+        if found.disabled_at.is_some() {
+            let (principal, what) = (other.clone(), "is disabled");
+            return Err(AuthError::PrincipalConflict { principal, what });
+        }
+        Ok((other.clone(), role_scopes(found.role)))
+    }
 }
 
 /// Makes the owner if there is none yet.

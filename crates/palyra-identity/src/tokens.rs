@@ -1,6 +1,6 @@
 //! API tokens: making, listing and revoking them.
 
-use palyra_common::ids::TokenId;
+use palyra_common::ids::{Principal, TokenId};
 use palyra_common::runtime_contracts::Scope;
 use palyra_common::time::Timestamp;
 use palyra_storage::{Tx, new_id};
@@ -30,6 +30,8 @@ pub struct NewToken {
     pub scopes: ScopeSet,
     /// When it ends by itself: not later than a token that makes it.
     pub expires_at: Option<Timestamp>,
+    /// Whose it is, if not its maker's.
+    pub principal: Option<Principal>,
 }
 
 impl NewToken {
@@ -84,7 +86,8 @@ pub struct TokenPage {
 }
 
 impl Identity {
-    /// Makes a token of the same principal. Needs [`Scope::TokensWrite`].
+    /// Makes a token, of the same principal or for an owner of another one. Needs
+    /// [`Scope::TokensWrite`].
     pub async fn create_token(
         &self,
         by: &Access,
@@ -100,11 +103,16 @@ impl Identity {
         let make = move |tx: &mut Tx<'_>| -> Result<Token, AuthError> {
             let maker = standing::maker(tx, &by, idle, &audit)?;
             new.check_against(&maker)?;
+            let (principal, allowed) = maker.recipient(tx, new.principal.as_ref())?;
+            if new.scopes.first_outside(allowed).is_some() {
+                let what = "has a role without all these scopes";
+                return Err(AuthError::PrincipalConflict { principal, what });
+            }
             let token = Token {
                 id,
                 name: new.name.clone(),
                 made_by: maker.access.as_maker(),
-                principal: maker.access.principal,
+                principal,
                 scopes: new.scopes,
                 created_at: audit.at(),
                 expires_at: new.expires_at,
@@ -113,10 +121,12 @@ impl Identity {
             };
             api_tokens::add(tx, &digest, &token)?;
             let scopes: Vec<&str> = token.scopes.iter().map(Scope::as_str).collect();
-            let detail = json!({ "scopes": scopes, "expires_at": token.expires_at });
+            let detail = json!({
+                "principal": token.principal, "scopes": scopes, "expires_at": token.expires_at
+            });
             let subject = format!("token:{id}");
             let done = Done { action: "token.created", subject, outcome: "ok", detail };
-            audit.done(tx, &token.principal, done);
+            audit.done(tx, &maker.access.principal, done);
             Ok(token)
         };
         let token = self.0.db.try_write(make).await?;

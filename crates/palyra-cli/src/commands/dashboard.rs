@@ -4,6 +4,8 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::Duration;
 
+use palyra_common::api::NewLoginCode;
+
 use crate::context::Context;
 use crate::failure::{Failure, Outcome};
 use crate::files;
@@ -37,7 +39,7 @@ pub(crate) async fn run(context: &Context, arguments: Arguments) -> Outcome {
     if let Some(page) = &arguments.forget {
         return forget(page, Duration::from_secs(arguments.keep_page)).await;
     }
-    let code = context.client()?.login_code().await?;
+    let code = context.client()?.login_code(&NewLoginCode::default()).await?;
     let out = context.out();
     out.show(&code, |_, code| format!("{}\n", code.link))?;
     if out.is_json() || arguments.no_open {

@@ -1,5 +1,6 @@
 //! Tokens, and what they open.
 
+use std::io::{Read, Write};
 use std::os::unix::fs::PermissionsExt;
 
 use crate::world::{LIMIT, World, ran, until};
@@ -46,6 +47,38 @@ fn a_token_comes_from_the_environment_too() {
     let unknown = format!("{}xx", &secret[..secret.len() - 2]);
     let refused = ran(world.command(&arguments).env("PALYRA_TOKEN", &unknown)).expect(4);
     assert!(!refused.err.contains(&secret[..12]), "{refused:?}");
+}
+
+/// What a browser is answered that opens `link`.
+fn opened(host: &str, link: &str) -> String {
+    let (path, host) = (link.strip_prefix(host).unwrap(), host.strip_prefix("http://").unwrap());
+    let mut stream = std::net::TcpStream::connect(host).unwrap();
+    let ask = format!("GET {path} HTTP/1.1\r\nHost: {host}\r\nConnection: close\r\n\r\n");
+    stream.write_all(ask.as_bytes()).unwrap();
+    let mut answer = String::new();
+    stream.read_to_string(&mut answer).unwrap();
+    answer
+}
+
+#[test]
+fn somebody_is_let_in_and_shut_out_again() {
+    let world = World::new();
+    let _daemon = world.palyrad();
+    world.palyra(&["auth", "principals", "add", "anna", "--role", "approver"]).expect(0);
+    let link = world.palyra(&["auth", "login-link", "--for", "operator:anna"]).expect(0).out;
+    assert!(opened(&world.host(), link.trim()).contains("200 OK"), "{link}");
+    let logins = world.palyra(&["auth", "logins", "list", "--json"]).expect(0).json();
+    let login = &logins["items"][0];
+    assert_eq!(login["principal"], "operator:anna");
+    let id = login["id"].as_str().unwrap();
+    let asked = world.palyra(&["auth", "logins", "end", id]).expect(2);
+    assert!(asked.err.contains("--yes"), "{asked:?}");
+    let ended = world.palyra(&["auth", "logins", "end", id, "--yes", "--json"]).expect(0).json();
+    assert!(ended["ended_at"].is_number(), "{ended}");
+    world.palyra(&["auth", "principals", "disable", "anna", "--yes"]).expect(0);
+    let arguments = ["auth", "login-link", "--for", "anna", "--json"];
+    let refused = world.palyra(&arguments);
+    assert_eq!(refused.error_code(), "common/conflict");
 }
 
 #[test]

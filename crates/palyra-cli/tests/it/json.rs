@@ -10,6 +10,7 @@ const CHANGING: &[&str] = &[
     "bytes",
     "created_at",
     "data_dir",
+    "disabled_at",
     "expires_at",
     "file",
     "grpc",
@@ -68,6 +69,11 @@ fn the_shapes_are_as_reviewed() {
     shape("token_created", &["auth", "tokens", "create", "ci", "--scope", "status:read"]);
     shape("tokens", &["auth", "tokens", "list"]);
     shape("dashboard", &["dashboard"]);
+    shape("principal_added", &["auth", "principals", "add", "anna", "--role", "viewer"]);
+    shape("login_link", &["auth", "login-link", "--for", "anna"]);
+    shape("principal_disabled", &["auth", "principals", "disable", "anna", "--yes"]);
+    shape("principals", &["auth", "principals", "list"]);
+    shape("logins", &["auth", "logins", "list"]);
     shape("audit_list", &["audit", "list", "--action", "token."]);
     shape("config_get", &["config", "get", "log.level"]);
     shape("deployment_local", &["deployment", "explain", "local"]);

@@ -1,44 +1,9 @@
 use serde::de::Error as _;
 use serde::{Deserialize, Deserializer, Serialize};
 
-use crate::ids::{Credential, LoginId, Principal, TokenId};
-use crate::runtime_contracts::{Role, Scope};
+use crate::ids::{Credential, Principal, TokenId};
+use crate::runtime_contracts::Scope;
 use crate::time::Timestamp;
-
-/// Who the caller is, and what the credential allows.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
-pub struct WhoAmI {
-    /// Who.
-    pub principal: Principal,
-    /// In which role.
-    pub role: Role,
-    /// What may be done.
-    pub scopes: Vec<Scope>,
-    /// How the caller proved it: `local`, `token` or `login`.
-    pub credential: String,
-    /// When the credential ends.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub expires_at: Option<Timestamp>,
-}
-
-/// A login in a browser, for the console itself.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
-pub struct Session {
-    /// The login.
-    pub login: LoginId,
-    /// Who.
-    pub principal: Principal,
-    /// In which role.
-    pub role: Role,
-    /// What may be done.
-    pub scopes: Vec<Scope>,
-    /// To be sent as `X-Palyra-Csrf` with every change.
-    pub csrf: String,
-    /// When the login ends, however much it is used.
-    pub expires_at: Timestamp,
-}
 
 /// A credential for programs, without its secret.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -93,6 +58,9 @@ pub struct NewToken {
     #[serde(default, skip_serializing_if = "Option::is_none", deserialize_with = "whole")]
     #[cfg_attr(feature = "openapi", schema(minimum = 1, maximum = 315_360_000))]
     pub expires_in_seconds: Option<u32>,
+    /// For whom it acts; without this, for the caller. Only an owner makes tokens for others.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub principal: Option<Principal>,
 }
 
 /// A token that was made.
@@ -105,26 +73,10 @@ pub struct CreatedToken {
     pub secret: String,
 }
 
-/// A single-use code with which a browser logs in.
-#[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
-pub struct LoginCode {
-    /// The link to open.
-    pub link: String,
-    /// When it stops working.
-    pub expires_at: Timestamp,
-}
-
 /// Says which token, never its secret.
 impl std::fmt::Debug for CreatedToken {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("CreatedToken").field("token", &self.token).finish_non_exhaustive()
-    }
-}
-
-impl std::fmt::Debug for LoginCode {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("LoginCode").field("expires_at", &self.expires_at).finish_non_exhaustive()
     }
 }
 

@@ -36,8 +36,14 @@ runtime_contract_enum! {
         ConfigWrite = "config:write",
         /// Make backups, which hold everything.
         BackupsCreate = "backups:create",
-        /// Make login codes, which hand on one's own rights.
+        /// See logins of browsers.
+        LoginsRead = "logins:read",
+        /// Make login links, which hand on one's own rights, and end logins.
         LoginsWrite = "logins:write",
+        /// See who has a role.
+        PrincipalsRead = "principals:read",
+        /// Give and take roles, and make credentials for those who have one.
+        PrincipalsWrite = "principals:write",
     }
 
     /// How far a publisher's key is trusted for a skill.

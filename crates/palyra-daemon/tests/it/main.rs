@@ -15,6 +15,7 @@ mod fuzz;
 mod grpc;
 mod lifecycle;
 mod lineage;
+mod people;
 mod refusals;
 mod restore;
 mod secrets;

@@ -6,12 +6,12 @@ use super::{role_allows, role_scopes};
 
 #[test]
 fn the_whole_matrix_is_as_reviewed() {
-    let mut matrix = format!("{:<16}", "");
+    let mut matrix = format!("{:<17}", "");
     for role in Role::ALL {
         write!(matrix, " {role:<9}").unwrap();
     }
     for scope in Scope::ALL {
-        write!(matrix, "\n{scope:<16}").unwrap();
+        write!(matrix, "\n{scope:<17}").unwrap();
         for role in Role::ALL {
             let verdict = if role_allows(*role, *scope) { "yes" } else { "-" };
             write!(matrix, " {verdict:<9}").unwrap();

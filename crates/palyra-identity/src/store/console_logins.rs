@@ -47,6 +47,11 @@ const PAGE: Sql = sql!(
      ORDER BY id DESC LIMIT $3"
 );
 
+const ONE: Sql = sql!(
+    "SELECT id, principal, created_at, last_seen_at, expires_at, ended_at, made_by
+     FROM console_logins WHERE id = $1"
+);
+
 /// Whatever made something that is still kept is kept as well: a line has no gaps.
 const SWEEP: Sql = claim_sql!(
     "DELETE FROM console_logins WHERE id IN (
@@ -142,16 +147,23 @@ pub(crate) fn page(
     limit: u32,
 ) -> Result<Vec<Login>, StorageError> {
     let cursor = after.map_or_else(|| NEWEST.into(), text);
-    tx.query(&PAGE, params![cursor, of.map(Principal::as_str), limit], |row| {
-        Ok(Login {
-            id: row.parse(0)?,
-            principal: row.parse(1)?,
-            created_at: row.get(2)?,
-            last_seen_at: row.get(3)?,
-            expires_at: row.get(4)?,
-            ended_at: row.get(5)?,
-            made_by: maker(row, 6)?,
-        })
+    tx.query(&PAGE, params![cursor, of.map(Principal::as_str), limit], read)
+}
+
+/// One login.
+pub(crate) fn one(tx: &mut Tx<'_>, id: LoginId) -> Result<Option<Login>, StorageError> {
+    tx.query_opt(&ONE, params![text(id)], read)
+}
+
+fn read(row: &Row<'_>) -> Result<Login, StorageError> {
+    Ok(Login {
+        id: row.parse(0)?,
+        principal: row.parse(1)?,
+        created_at: row.get(2)?,
+        last_seen_at: row.get(3)?,
+        expires_at: row.get(4)?,
+        ended_at: row.get(5)?,
+        made_by: maker(row, 6)?,
     })
 }
 

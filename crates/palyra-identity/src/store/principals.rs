@@ -20,6 +20,25 @@ const OWNERS: Sql = sql!("SELECT count(*) FROM principals WHERE role = 'owner'")
 const DISABLE: Sql =
     sql!("UPDATE principals SET disabled_at = $2 WHERE id = $1 AND disabled_at IS NULL");
 
+const PAGE: Sql = sql!(
+    "SELECT id, role, created_at, disabled_at FROM principals WHERE id > $1 ORDER BY id LIMIT $2"
+);
+
+const ONE: Sql = sql!("SELECT id, role, created_at, disabled_at FROM principals WHERE id = $1");
+
+/// Somebody who has a role here.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Member {
+    /// Who.
+    pub principal: Principal,
+    /// Which.
+    pub role: Role,
+    /// Since when.
+    pub created_at: Timestamp,
+    /// When they lost it.
+    pub disabled_at: Option<Timestamp>,
+}
+
 /// What a principal is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Found {
@@ -62,4 +81,28 @@ pub(crate) fn disable(
     now: Timestamp,
 ) -> Result<bool, StorageError> {
     Ok(tx.execute(&DISABLE, params![principal.as_str(), now])? == 1)
+}
+
+/// By name, from the one after `after` on.
+pub(crate) fn page(
+    tx: &mut Tx<'_>,
+    after: Option<&Principal>,
+    limit: u32,
+) -> Result<Vec<Member>, StorageError> {
+    let after = after.map_or("", Principal::as_str);
+    tx.query(&PAGE, params![after, limit], member)
+}
+
+/// One principal.
+pub(crate) fn one(tx: &mut Tx<'_>, principal: &Principal) -> Result<Option<Member>, StorageError> {
+    tx.query_opt(&ONE, params![principal.as_str()], member)
+}
+
+fn member(row: &Row<'_>) -> Result<Member, StorageError> {
+    Ok(Member {
+        principal: row.parse(0)?,
+        role: row.parse(1)?,
+        created_at: row.get(2)?,
+        disabled_at: row.get(3)?,
+    })
 }

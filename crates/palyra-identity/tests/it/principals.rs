@@ -3,13 +3,17 @@
 use palyra_common::error::ErrorCode;
 use palyra_common::ids::Principal;
 use palyra_common::runtime_contracts::{Role, Scope};
-use palyra_identity::{Refusal, role_scopes};
+use palyra_identity::{NewToken, Refusal, role_scopes};
 use palyra_storage::{Sql, params, sql, text};
 
-use crate::world::{World, on_every_engine, refused};
+use crate::world::{World, new_token, on_every_engine, refused};
 
 on_every_engine!(
     a_credential_allows_what_its_role_allows,
+    what_no_person_can_be_is_refused,
+    an_owner_lets_others_in,
+    nobody_lets_others_in_with_more_than_they_have,
+    principals_are_listed_page_by_page,
     a_role_that_shrinks_takes_its_tokens_along,
     the_disabled_are_out,
     only_an_owner_decides_who_else_there_is,
@@ -27,7 +31,7 @@ pub(crate) async fn login_of(world: &World, principal: &Principal) -> String {
 }
 
 async fn a_credential_allows_what_its_role_allows(world: World) {
-    for role in Role::ALL {
+    for role in &Role::ALL[1..] {
         let (principal, access) = world.person(&format!("some.{role}"), *role).await;
         assert_eq!(access.principal, principal);
         assert_eq!((access.role, access.scopes), (*role, role_scopes(*role)));
@@ -53,8 +57,10 @@ async fn the_disabled_are_out(world: World) {
     let code = world.identity.handoff_code(&anna, &world.origin).await.unwrap();
     world.access(&token).await.unwrap();
     let by = world.identity.local_owner();
-    assert!(world.identity.disable_principal(&by, &principal, &world.origin).await.unwrap());
-    assert!(!world.identity.disable_principal(&by, &principal, &world.origin).await.unwrap());
+    let disable = async || world.identity.disable_principal(&by, &principal, &world.origin).await;
+    let disabled = disable().await.unwrap();
+    assert!(disabled.disabled_at.is_some());
+    assert_eq!(disable().await.unwrap(), disabled, "again changes nothing");
     assert_eq!(refused(world.access(&token).await), ErrorCode::AuthRevoked);
     assert_eq!(refused(world.identity.authenticate_login(&cookie).await), ErrorCode::AuthRevoked);
     assert_eq!(refused(world.redeem(code.secret.expose()).await), ErrorCode::AuthRevoked);
@@ -84,4 +90,89 @@ async fn only_an_owner_decides_who_else_there_is(world: World) {
     assert_eq!(refused(disabled), ErrorCode::CommonConflict);
     let missing = identity.disable_principal(&by, &ben, origin).await;
     assert_eq!(refused(missing), ErrorCode::CommonNotFound);
+}
+
+async fn what_no_person_can_be_is_refused(world: World) {
+    let by = world.identity.local_owner();
+    let add = async |who: &str, role| {
+        let who = who.parse().unwrap();
+        world.identity.add_principal(&by, &who, role, &world.origin).await
+    };
+    for who in ["system", "agent:x", "device:x", "channel:discord:x"] {
+        assert_eq!(refused(add(who, Role::Viewer).await), ErrorCode::CommonInvalidInput, "{who}");
+    }
+    let second = add("operator:anna", Role::Owner).await;
+    assert_eq!(refused(second), ErrorCode::CommonInvalidInput);
+    add("operator:anna", Role::Operator).await.unwrap();
+}
+
+async fn an_owner_lets_others_in(world: World) {
+    let by = world.identity.local_owner();
+    let anna: Principal = "operator:anna".parse().unwrap();
+    let invite = async || world.identity.invitation_code(&by, &anna, &world.origin).await;
+    assert_eq!(refused(invite().await), ErrorCode::CommonNotFound);
+    world.identity.add_principal(&by, &anna, Role::Approver, &world.origin).await.unwrap();
+    let code = invite().await.unwrap();
+    world.clock.advance(palyra_common::time::Duration::from_mins(9));
+    let login = world.redeem(code.secret.expose()).await.unwrap();
+    let access = world.identity.authenticate_login(login.cookie_secret.expose()).await.unwrap();
+    assert_eq!((&access.principal, access.scopes), (&anna, role_scopes(Role::Approver)));
+
+    let token = |scopes: &[Scope]| NewToken { principal: Some(anna.clone()), ..new_token(scopes) };
+    let new = token(&[Scope::StatusRead]);
+    let made = world.identity.create_token(&by, new, &world.origin).await.unwrap();
+    assert_eq!(world.access(&made).await.unwrap().principal, anna);
+    let more = world.identity.create_token(&by, token(&[Scope::SecretsRead]), &world.origin).await;
+    assert_eq!(refused(more), ErrorCode::CommonConflict, "the role does not have it");
+    assert!(world.journal().await.contains(&"operator:owner token.created ok".to_owned()));
+
+    world.identity.disable_principal(&by, &anna, &world.origin).await.unwrap();
+    assert_eq!(refused(invite().await), ErrorCode::CommonConflict);
+    let late = world.identity.create_token(&by, token(&[Scope::StatusRead]), &world.origin).await;
+    assert_eq!(refused(late), ErrorCode::CommonConflict);
+}
+
+async fn nobody_lets_others_in_with_more_than_they_have(world: World) {
+    let owner = world.identity.local_owner();
+    let (anna, of_anna) = world.person("anna", Role::Operator).await;
+    let (ben, _) = world.person("ben", Role::Viewer).await;
+    let invited = world.identity.invitation_code(&of_anna, &ben, &world.origin).await;
+    assert_eq!(refused(invited), ErrorCode::AuthForbidden, "she is no owner");
+    let viewers = [Scope::StatusRead, Scope::MetricsRead, Scope::AuditRead, Scope::ConfigRead];
+    let own = [Scope::LoginsWrite, Scope::TokensWrite, Scope::PrincipalsWrite];
+    let few = world.token(&owner, &[&viewers[..], &own].concat()).await;
+    let few = world.access(&few).await.unwrap();
+    for who in [&anna, &Principal::owner()] {
+        let new = NewToken { principal: Some(who.clone()), ..new_token(&viewers) };
+        let made = world.identity.create_token(&few, new, &world.origin).await;
+        assert_eq!(made.is_ok(), *who == few.principal, "{who}");
+    }
+    let invited = world.identity.invitation_code(&few, &anna, &world.origin).await;
+    assert_eq!(refused(invited), ErrorCode::AuthForbidden);
+    world.identity.invitation_code(&few, &ben, &world.origin).await.unwrap();
+    let without = world.token(&owner, &[&viewers[..], &own[..2]].concat()).await;
+    let without = world.access(&without).await.unwrap();
+    let invited = world.identity.invitation_code(&without, &ben, &world.origin).await.unwrap_err();
+    assert!(invited.to_string().contains("principals:write"), "{invited}");
+}
+
+async fn principals_are_listed_page_by_page(world: World) {
+    for name in ["ben", "Anna", "zoe"] {
+        world.person(name, Role::Viewer).await;
+    }
+    let by = world.identity.local_owner();
+    let (mut names, mut after) = (Vec::new(), None);
+    loop {
+        let page = world.identity.list_principals(&by, after, 3).await.unwrap();
+        names.extend(page.members.into_iter().map(|member| member.principal.to_string()));
+        after = page.next;
+        if after.is_none() {
+            break;
+        }
+    }
+    assert_eq!(names, ["operator:Anna", "operator:ben", "operator:owner", "operator:zoe"]);
+    let few = world.token(&by, &[Scope::StatusRead]).await;
+    let few = world.access(&few).await.unwrap();
+    let denied = world.identity.list_principals(&few, None, 3).await;
+    assert_eq!(refused(denied), ErrorCode::AuthForbidden);
 }

@@ -120,7 +120,7 @@ impl World {
 
 pub(crate) fn new_token(scopes: &[Scope]) -> NewToken {
     let scopes = ScopeSet::from_iter(scopes.iter().copied());
-    NewToken { name: "backup script".into(), scopes, expires_at: None }
+    NewToken { name: "backup script".into(), scopes, expires_at: None, principal: None }
 }
 
 /// The code of a refusal.

@@ -11,7 +11,9 @@ use utoipa_axum::routes;
 
 use super::caller::COOKIE;
 use super::guard::guard;
-use super::handlers::{access, audit, backups, config, console, health, secrets, status};
+use super::handlers::{
+    access, audit, backups, config, console, health, logins, principals, secrets, status,
+};
 use super::refusal::Refusal;
 use crate::app::App;
 
@@ -71,7 +73,11 @@ fn described() -> OpenApiRouter<App> {
         .routes(routes!(audit::verify_events))
         .routes(routes!(access::list_tokens, access::create_token))
         .routes(routes!(access::revoke_token))
-        .routes(routes!(access::create_login_code))
+        .routes(routes!(logins::list_logins))
+        .routes(routes!(logins::end_login))
+        .routes(routes!(logins::create_login_code))
+        .routes(routes!(principals::list_principals, principals::add_principal))
+        .routes(routes!(principals::disable_principal))
         .routes(routes!(secrets::list_secrets))
         .routes(routes!(secrets::set_secret, secrets::delete_secret))
         .routes(routes!(secrets::rotate_master))

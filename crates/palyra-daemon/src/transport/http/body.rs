@@ -1,5 +1,6 @@
 //! Reading what a request carries: bounded, and refused with a reason.
 
+use axum::body::HttpBody as _;
 use axum::extract::{FromRequest, FromRequestParts, Path, Query, Request};
 use axum::http::header;
 use axum::http::request::Parts;
@@ -31,6 +32,21 @@ impl<T: DeserializeOwned> FromRequest<App> for JsonBody<T> {
             let what = crate::config::without_quotations(&error.to_string());
             Refusal::new(ErrorCode::HttpMalformed, format!("the body: {what}"))
         })
+    }
+}
+
+/// A JSON body; none, or null, for what it says by default.
+pub(crate) struct OptionalJsonBody<T>(pub(crate) T);
+
+impl<T: DeserializeOwned + Default> FromRequest<App> for OptionalJsonBody<T> {
+    type Rejection = Refusal;
+
+    async fn from_request(request: Request, app: &App) -> Answer<Self> {
+        if request.body().is_end_stream() {
+            return Ok(Self(T::default()));
+        }
+        let JsonBody(body) = JsonBody::<Option<T>>::from_request(request, app).await?;
+        Ok(Self(body.unwrap_or_default()))
     }
 }
 

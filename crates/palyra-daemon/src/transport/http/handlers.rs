@@ -6,5 +6,7 @@ pub(super) mod backups;
 pub(super) mod config;
 pub(super) mod console;
 pub(super) mod health;
+pub(super) mod logins;
+pub(super) mod principals;
 pub(super) mod secrets;
 pub(super) mod status;

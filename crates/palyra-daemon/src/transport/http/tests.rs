@@ -197,6 +197,7 @@ async fn a_token_ends_when_it_was_said_to() {
         name: "short".into(),
         scopes: [Scope::StatusRead].into_iter().collect(),
         expires_at: Some(house.clock.now() + Duration::from_hours(1)),
+        principal: None,
     };
     let owner = house.app.identity.local_owner();
     let made = house.app.identity.create_token(&owner, new, &origin).await.unwrap();

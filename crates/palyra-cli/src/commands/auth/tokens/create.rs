@@ -1,9 +1,10 @@
 //! `palyra auth tokens create`
 
-use palyra_common::Duration;
 use palyra_common::api::{CreatedToken, NewToken};
 use palyra_common::runtime_contracts::Scope;
+use palyra_common::{Duration, Principal};
 
+use super::super::principals::person;
 use crate::context::Context;
 use crate::failure::{Failure, Outcome};
 use crate::output::Output;
@@ -25,15 +26,18 @@ pub(crate) struct Arguments {
     /// What it allows; may be given several times
     #[arg(long = "scope", value_name = "SCOPE", required = true)]
     scopes: Vec<Scope>,
+    /// Whose it is, as anna or operator:anna; without this, your own
+    #[arg(long = "for", value_parser = person, value_name = "NAME")]
+    principal: Option<Principal>,
     /// When it ends, as 12h or 90d; without this, never
     #[arg(long, value_name = "LENGTH")]
     expires: Option<Duration>,
 }
 
 pub(super) async fn run(context: &Context, arguments: Arguments) -> Outcome {
-    let Arguments { name, scopes, expires } = arguments;
+    let Arguments { name, scopes, principal, expires } = arguments;
     let expires_in_seconds = expires.map(seconds).transpose()?;
-    let new = NewToken { name, scopes, expires_in_seconds };
+    let new = NewToken { name, scopes, expires_in_seconds, principal };
     let created = context.client()?.create_token(&new).await?;
     context.out().note("This is shown once and kept nowhere:");
     context.out().show(&created, text)

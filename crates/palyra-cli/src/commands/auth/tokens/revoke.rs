@@ -10,7 +10,7 @@ use crate::failure::{Failure, Outcome};
 use crate::output::{Output, printable};
 use crate::prompt;
 
-/// Revoke an API token, for good
+/// Revoke an API token for good, with all tokens, links and logins that came from it
 #[derive(Debug, clap::Args)]
 #[command(
     verbatim_doc_comment,
@@ -33,7 +33,7 @@ pub(super) async fn run(context: &Context, arguments: Arguments) -> Outcome {
     let id = find(&client, &arguments.named).await?;
     let name = if arguments.named.parse() == Ok(id) { "" } else { &arguments.named };
     let question = format!(
-        "Revoke the token {id}{}? What uses it is shut out at once.",
+        "Revoke the token {id}{}? What uses it, or came from it, is shut out at once.",
         if name.is_empty() { String::new() } else { format!(" ({})", printable(name)) }
     );
     prompt::confirm(context.out(), &question, arguments.yes)?;

@@ -1,7 +1,7 @@
 use axum::Json;
 use axum::extract::State;
 use axum::http::StatusCode;
-use palyra_common::api::{CreatedToken, LoginCode, MAX_TOKEN_SECONDS, NewToken, Page, Token};
+use palyra_common::api::{CreatedToken, MAX_TOKEN_SECONDS, NewToken, Page, Token};
 use palyra_common::runtime_contracts::Scope;
 use palyra_common::time::Duration;
 use palyra_common::{ErrorCode, TokenId};
@@ -11,7 +11,6 @@ use serde::Deserialize;
 use crate::app::App;
 use crate::transport::http::body::{JsonBody, PathOf, QueryOf};
 use crate::transport::http::caller::Caller;
-use crate::transport::http::page::login_link;
 use crate::transport::http::refusal::{Answer, Refusal};
 
 /// Where a list goes on.
@@ -57,7 +56,7 @@ pub(crate) async fn create_token(
     let lasts = new.expires_in_seconds.map(|seconds| Duration::from_secs(seconds.into()));
     let expires_at = lasts.map(|lasts| app.clock.now() + lasts);
     let scopes = new.scopes.into_iter().collect();
-    let new = identity::NewToken { name: new.name, scopes, expires_at };
+    let new = identity::NewToken { name: new.name, scopes, expires_at, principal: new.principal };
     let made = app.identity.create_token(&caller.access, new, &caller.origin()).await?;
     let secret = made.secret.expose().to_owned();
     Ok((StatusCode::CREATED, Json(CreatedToken { token: token(made.token), secret })))
@@ -75,19 +74,6 @@ pub(crate) async fn revoke_token(
     // A token may revoke itself, whatever else it may do.
     app.identity.revoke_token(&caller.access, id, &caller.origin()).await?;
     Ok(Json(token(app.identity.token(&caller.access, id).await?)))
-}
-
-/// Makes a single-use link with which a browser logs in
-#[utoipa::path(post, path = "/admin/v1/login-codes", tag = "access",
-    responses((status = 201, body = LoginCode)))]
-pub(crate) async fn create_login_code(
-    State(app): State<App>,
-    caller: Caller,
-) -> Answer<(StatusCode, Json<LoginCode>)> {
-    let caller = caller.allow(Scope::LoginsWrite)?;
-    let code = app.identity.handoff_code(&caller.access, &caller.origin()).await?;
-    let link = login_link(app.place.http, code.secret.expose());
-    Ok((StatusCode::CREATED, Json(LoginCode { link, expires_at: code.expires_at })))
 }
 
 pub(crate) fn checked_limit(limit: Option<u32>, most: u32) -> Answer<u32> {

@@ -1,0 +1,37 @@
+//! `palyra auth login-link`
+
+use palyra_common::Principal;
+use palyra_common::api::{LoginCode, NewLoginCode};
+
+use super::principals::person;
+use crate::context::Context;
+use crate::failure::Outcome;
+use crate::output::Output;
+
+/// Make a link with which a browser logs in once
+///
+/// It works for a minute, or for ten if it is for somebody else.
+#[derive(Debug, clap::Args)]
+#[command(
+    verbatim_doc_comment,
+    after_help = "\
+Examples:
+  palyra auth login-link
+  palyra auth login-link --for anna"
+)]
+pub(crate) struct Arguments {
+    /// For whom, as anna or operator:anna; without this, for yourself
+    #[arg(long = "for", value_parser = person, value_name = "NAME")]
+    principal: Option<Principal>,
+}
+
+pub(super) async fn run(context: &Context, arguments: Arguments) -> Outcome {
+    let new = NewLoginCode { principal: arguments.principal };
+    let code = context.client()?.login_code(&new).await?;
+    context.out().show(&code, text)
+}
+
+/// Alone on standard output, so that it can be sent on.
+fn text(_: &Output, code: &LoginCode) -> String {
+    format!("{}\n", code.link)
+}
