@@ -18,7 +18,7 @@ use tokio::sync::{Mutex, Semaphore};
 use crate::config::{Config, Given, Loaded};
 use crate::log::LogHandle;
 use crate::ready::LastLook;
-use crate::transport::http::Rates;
+use crate::transport::http::{Rates, Slots};
 
 /// The running daemon, as its handlers see it. Cheap to clone.
 #[derive(Clone)]
@@ -41,6 +41,7 @@ pub(crate) struct Parts {
     pub(crate) hosts: Live<Vec<String>>,
     pub(crate) requests: Semaphore,
     pub(crate) rates: Rates,
+    pub(crate) slots: Slots,
     pub(crate) metrics: PrometheusHandle,
     pub(crate) log: LogHandle,
     pub(crate) place: Place,

@@ -85,6 +85,9 @@ pub(crate) struct HttpConfig {
     pub(crate) max_local_connections: u32,
     /// How many requests are worked on at once. Further ones are told to come back.
     pub(crate) max_requests: u32,
+    /// How many of them may be of one principal, so that one token cannot take the place of all
+    /// others; calls over gRPC count among them. The local owner is not counted. 0: any number.
+    pub(crate) max_requests_per_principal: u32,
     /// How many requests per second one credential may make, and twice as many in a burst.
     /// 0: any number.
     pub(crate) requests_per_second: u32,
@@ -110,6 +113,7 @@ impl Default for HttpConfig {
             max_connections: 1_024,
             max_local_connections: 128,
             max_requests: 256,
+            max_requests_per_principal: 128,
             requests_per_second: 500,
             request_timeout: Duration::from_secs(30),
             drain_timeout: Duration::from_secs(10),

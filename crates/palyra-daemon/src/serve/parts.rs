@@ -19,7 +19,7 @@ use crate::failure::Failure;
 use crate::hosts;
 use crate::log::LogHandle;
 use crate::ready::LastLook;
-use crate::transport::http::Rates;
+use crate::transport::http::{Rates, Slots};
 use crate::transport::listen;
 
 /// What is there before the parts.
@@ -67,6 +67,7 @@ pub(crate) async fn open(start: Start, data_dir: &Path) -> Result<(App, OpenList
         hosts: Live::new(hosts::ours(place.http, &config.http.hosts)),
         requests: Semaphore::new(config.http.max_requests as usize),
         rates: Rates::new(config.http.requests_per_second),
+        slots: Slots::new(config.http.max_requests_per_principal),
         metrics,
         settings: Live::new(loaded.clone()),
         started_with: loaded,

@@ -12,6 +12,7 @@ mod limits;
 mod page;
 mod refusal;
 mod server;
+mod slots;
 mod unread;
 
 pub(crate) use api::{openapi, router};
@@ -19,7 +20,9 @@ pub(crate) use caller::bearer_secret;
 pub(crate) use connection::ConnectionOptions;
 pub(crate) use limits::Rates;
 pub(crate) use page::login_link;
+pub(crate) use refusal::Refusal;
 pub(crate) use server::{Listeners, Server};
+pub(crate) use slots::{Slot, Slots};
 
 #[cfg(test)]
 mod tests;

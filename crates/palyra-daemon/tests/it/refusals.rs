@@ -132,6 +132,46 @@ fn too_many_requests_of_one_token_are_told_to_wait() {
     assert!(busy.header("retry-after").is_some());
 }
 
+/// One that has begun and does not go on takes the only place of its principal.
+#[test]
+fn requests_of_one_principal_leave_room_for_others() {
+    let (daemon, _folder) = Daemon::with_config("[http]\nmax_requests_per_principal = 1\n");
+    let new = r#"{"principal": "operator:anna", "role": "viewer"}"#;
+    daemon.local("POST", "/admin/v1/principals", new);
+    let new = r#"{"name": "a", "scopes": ["status:read"], "principal": "operator:anna"}"#;
+    let annas = daemon.local("POST", "/admin/v1/tokens", new).json();
+    let annas = format!("Authorization: Bearer {}", annas["secret"].as_str().unwrap());
+    let [(_, slow), (_, other)] = [daemon.token(&["tokens:write"]), daemon.token(&["status:read"])];
+    let other = format!("Authorization: Bearer {other}");
+    let ask = |bearer: &str| daemon.tcp("GET", "/admin/v1/whoami", &[bearer], "");
+    let until = |status: u16| {
+        let deadline = std::time::Instant::now() + LIMIT;
+        loop {
+            let answer = ask(&other);
+            if answer.status == status {
+                return answer;
+            }
+            assert!(std::time::Instant::now() < deadline, "{answer:?}");
+        }
+    };
+    assert_eq!(ask(&other).status, 200);
+    let mut stream = TcpStream::connect(daemon.http).unwrap();
+    let head = format!(
+        "POST /admin/v1/tokens HTTP/1.1\r\nHost: {}\r\nAuthorization: Bearer {slow}\r\n\
+         Content-Type: application/json\r\nContent-Length: 100\r\n\r\n{{",
+        daemon.http
+    );
+    stream.write_all(head.as_bytes()).unwrap();
+    let busy = until(429);
+    assert_eq!(busy.code(), "http/busy");
+    assert!(busy.body.contains("http.max_requests_per_principal"), "{busy:?}");
+    assert!(busy.header("retry-after").is_some());
+    assert_eq!(ask(&annas).status, 200, "others are not kept out");
+    assert_eq!(daemon.local("GET", "/admin/v1/whoami", "").status, 200);
+    drop(stream);
+    until(200);
+}
+
 #[test]
 fn every_answer_has_the_headers_that_browsers_heed() {
     let daemon = Daemon::start();

@@ -12,6 +12,7 @@ use tonic::{Code, Status};
 use tower::{Layer, Service};
 
 use crate::app::App;
+use crate::transport::http::{Refusal, Slot};
 
 const HEALTH: &str = "/grpc.health.v1.Health/";
 const REFLECTION: &str = "/grpc.reflection.";
@@ -59,12 +60,16 @@ where
         let mut inner = std::mem::replace(&mut self.inner, next);
         let app = self.app.clone();
         Box::pin(async move {
+            let mut _slot = None;
             if needs_login(&app, request.uri().path()) {
                 let bearer = request.headers().get(header::AUTHORIZATION).cloned();
                 match authenticate(&app, bearer).await {
-                    Ok(access) => request.extensions_mut().insert(access),
+                    Ok((access, slot)) => {
+                        request.extensions_mut().insert(access);
+                        _slot = slot;
+                    }
                     Err(envelope) => return Ok(refused(&envelope).into_http()),
-                };
+                }
             }
             inner.call(request).await
         })
@@ -79,7 +84,7 @@ fn needs_login(app: &App, path: &str) -> bool {
 async fn authenticate(
     app: &App,
     bearer: Option<HeaderValue>,
-) -> Result<Access, StableErrorEnvelope> {
+) -> Result<(Access, Option<Slot>), StableErrorEnvelope> {
     let refuse = |code, what: &str| Err(StableErrorEnvelope::new(code, what));
     let Some(bearer) = bearer else {
         return refuse(ErrorCode::AuthRequired, "this needs an API token");
@@ -89,8 +94,10 @@ async fn authenticate(
         return refuse(ErrorCode::AuthInvalid, "the header is not a bearer token");
     };
     let access = app.identity.authenticate_token(secret).await.map_err(|error| error.envelope())?;
-    app.rates.admit(&access).map_err(|refusal| refusal.envelope().clone())?;
-    Ok(access)
+    let busy = |refusal: Refusal| refusal.envelope().clone();
+    app.rates.admit(&access).map_err(busy)?;
+    let slot = app.slots.take(&access).map_err(busy)?;
+    Ok((access, slot))
 }
 
 /// An error with the nearest code of gRPC. The stable code stands in the message.

@@ -10,6 +10,7 @@ use palyra_identity::{Access, Credential, Identity, Origin};
 
 use super::door::Door;
 use super::refusal::{Answer, Refusal};
+use super::slots::SlotKeeper;
 use crate::app::App;
 use crate::audit::Actor;
 
@@ -71,6 +72,10 @@ impl FromRequestParts<App> for Caller {
             Door::Tcp(_) => authenticate(&app.identity, &parts.method, &parts.headers).await?,
         };
         app.rates.admit(&access)?;
+        let slot = app.slots.take(&access)?;
+        if let Some(keeper) = parts.extensions.get::<SlotKeeper>() {
+            keeper.keep(slot);
+        }
         Ok(Self { access, door })
     }
 }

@@ -9,6 +9,7 @@ use palyra_common::time::Duration;
 
 use super::door::Door;
 use super::refusal::{Answer, Refusal};
+use super::slots::SlotKeeper;
 use crate::app::App;
 
 /// What looks at everything that is stored.
@@ -47,7 +48,7 @@ pub(crate) async fn guard(State(app): State<App>, request: Request, next: Next) 
     response
 }
 
-async fn admitted(app: &App, request: Request, next: Next) -> Answer<Response> {
+async fn admitted(app: &App, mut request: Request, next: Next) -> Answer<Response> {
     if let Some(Door::Tcp(_)) | None = request.extensions().get::<Door>() {
         let hosts = app.hosts.load();
         check_host(&hosts, &request)?;
@@ -56,6 +57,9 @@ async fn admitted(app: &App, request: Request, next: Next) -> Answer<Response> {
     let _permit = app.requests.try_acquire().map_err(|_| {
         Refusal::new(ErrorCode::HttpBusy, "more requests are under way than http.max_requests")
     })?;
+    // Kept here until the answer is made, taken where the caller is known.
+    let slot = SlotKeeper::default();
+    request.extensions_mut().insert(slot.clone());
     let limit = match LONG_WORK.contains(&request.uri().path()) {
         true => LONG_WORK_TAKES,
         false => app.config().http.request_timeout,
