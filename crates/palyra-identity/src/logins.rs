@@ -7,6 +7,7 @@ use palyra_storage::Tx;
 
 use crate::audit::{Audit, Done};
 use crate::ending::{self, Ended};
+use crate::standing;
 use crate::store::console_logins;
 use crate::{Access, AuthError, Credential, Identity, Login, Origin, PAGE_LIMIT, TOPIC};
 
@@ -87,9 +88,6 @@ impl Identity {
         id: LoginId,
         origin: &Origin,
     ) -> Result<bool, AuthError> {
-        if by.credential != Credential::Login(id) {
-            by.require(Scope::LoginsWrite)?;
-        }
         self.end(by, id, Along::WithAllItMade, origin).await
     }
 
@@ -109,12 +107,20 @@ impl Identity {
         along: Along,
         origin: &Origin,
     ) -> Result<bool, AuthError> {
-        let (actor, reach) = (by.principal.clone(), by.reach());
-        let audit = Audit::by(by, origin, self.now());
+        let (by, audit) = (by.clone(), Audit::by(by, origin, self.now()));
+        let idle = self.0.logins.idle;
         let end = move |tx: &mut Tx<'_>| {
+            let access = match along {
+                Along::WithAllItMade => standing::maker(tx, &by, idle, &audit)?.access,
+                // Nobody but the one who leaves is concerned, who may have been ended already.
+                Along::Alone => by.clone(),
+            };
+            if access.credential != Credential::Login(id) {
+                access.require(Scope::LoginsWrite)?;
+            }
             let found = console_logins::by_id(tx, id)?;
             let found = found.ok_or(AuthError::NoLogin(id))?;
-            if reach.as_ref().is_some_and(|own| *own != found.principal) {
+            if access.reach().is_some_and(|own| own != found.principal) {
                 return Err(AuthError::NoLogin(id));
             }
             let changed = console_logins::end(tx, id, audit.at())?;
@@ -129,7 +135,7 @@ impl Identity {
                 tx.notify(TOPIC);
                 let (subject, detail) = (format!("login:{id}"), ended.detail());
                 let done = Done { action: "login.ended", subject, outcome: "ok", detail };
-                audit.done(tx, &actor, done);
+                audit.done(tx, &access.principal, done);
             }
             Ok(changed)
         };

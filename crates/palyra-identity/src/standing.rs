@@ -82,14 +82,14 @@ impl Standing {
     }
 }
 
-/// Somebody who is about to make a credential.
+/// Somebody who is about to make a credential, or to end one.
 pub(crate) struct Maker {
     pub(crate) access: Access,
     pub(crate) bounds: Bounds,
 }
 
-/// Looks at the maker's own credential again, in the transaction that makes another: an [`Access`]
-/// may be older than a revocation, which from here on waits. The local owner becomes a row by this.
+/// Looks at the maker's own credential again, in the transaction that makes or ends another: an
+/// [`Access`] may be older than a revocation, which from here on waits. The local owner becomes a row by this.
 pub(crate) fn maker(
     tx: &mut Tx<'_>,
     by: &Access,

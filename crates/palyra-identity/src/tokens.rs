@@ -161,23 +161,24 @@ impl Identity {
         found.filter(within).ok_or(AuthError::NoToken(id))
     }
 
-    /// Revokes a token and all that came from it, on every node within a second. Says whether that changed anything. A token
-    /// may revoke itself; another needs [`Scope::TokensWrite`], and only an owner revokes those of
-    /// others.
+    /// Revokes a token and all that came from it, on every node within a second. Says whether that
+    /// changed anything. A token may revoke itself; another needs [`Scope::TokensWrite`], and only
+    /// an owner revokes those of others.
     pub async fn revoke_token(
         &self,
         by: &Access,
         id: TokenId,
         origin: &Origin,
     ) -> Result<bool, AuthError> {
-        if by.credential != Credential::Token(id) {
-            by.require(Scope::TokensWrite)?;
-        }
-        let (actor, reach) = (by.principal.clone(), by.reach());
-        let audit = Audit::by(by, origin, self.now());
+        let (by, audit) = (by.clone(), Audit::by(by, origin, self.now()));
+        let idle = self.0.logins.idle;
         let revoke = move |tx: &mut Tx<'_>| {
+            let access = standing::maker(tx, &by, idle, &audit)?.access;
+            if access.credential != Credential::Token(id) {
+                access.require(Scope::TokensWrite)?;
+            }
             let found = api_tokens::by_id(tx, id)?.ok_or(AuthError::NoToken(id))?;
-            if reach.as_ref().is_some_and(|own| *own != found.principal) {
+            if access.reach().is_some_and(|own| own != found.principal) {
                 return Err(AuthError::NoToken(id));
             }
             let changed = api_tokens::revoke(tx, id, audit.at())?;
@@ -187,7 +188,7 @@ impl Identity {
                 tx.notify(TOPIC);
                 let (subject, detail) = (format!("token:{id}"), ended.detail());
                 let done = Done { action: "token.revoked", subject, outcome: "ok", detail };
-                audit.done(tx, &actor, done);
+                audit.done(tx, &access.principal, done);
             }
             Ok(changed)
         };

@@ -20,6 +20,8 @@ on_every_engine!(
     retention_keeps_a_line_together,
     another_node_notices_the_end_of_a_line,
     whoever_makes_while_the_maker_ends_makes_nothing_that_lasts,
+    whoever_has_been_ended_ends_nobody,
+    of_two_who_end_each_other_one_does,
 );
 
 const MAKER: [Scope; 3] = [Scope::StatusRead, Scope::TokensWrite, Scope::LoginsWrite];
@@ -220,4 +222,46 @@ async fn waiting(world: &World, expected: i64, what: &str) {
         assert!(Instant::now() < deadline, "{what} does not wait");
         tokio::time::sleep(std::time::Duration::from_millis(5)).await;
     }
+}
+
+/// What was authenticated a moment ago may have been ended since, on whichever node.
+async fn whoever_has_been_ended_ends_nobody(world: World) {
+    let by = world.identity.local_owner();
+    let (maker, other) = (world.token(&by, &MAKER).await, world.token(&by, &MAKER).await);
+    let (login, browser) = (world.login().await, world.login().await);
+    let left = world.token(&access_of(&world, &login).await, &MAKER).await;
+    let by_token = world.access(&maker).await.unwrap();
+    let by_login = access_of(&world, &login).await;
+    world.identity.revoke_token(&by, maker.token.id, &world.origin).await.unwrap();
+    world.identity.log_out(&by_login, &world.origin).await.unwrap();
+    for ended in [&by_token, &by_login] {
+        for id in [other.token.id, maker.token.id] {
+            let revoked = world.identity.revoke_token(ended, id, &world.origin).await;
+            assert_eq!(refused(revoked), ErrorCode::AuthRevoked);
+        }
+        for id in [browser.login.id, login.login.id] {
+            let over = world.identity.end_login(ended, id, &world.origin).await;
+            assert_eq!(refused(over), ErrorCode::AuthRevoked);
+        }
+    }
+    for token in [&other, &left] {
+        world.access(token).await.unwrap();
+    }
+    access_of(&world, &browser).await;
+    assert!(!world.identity.log_out(&by_login, &world.origin).await.unwrap(), "again does no harm");
+}
+
+async fn of_two_who_end_each_other_one_does(world: World) {
+    let by = world.identity.local_owner();
+    let (one, two) = (world.token(&by, &MAKER).await, world.token(&by, &MAKER).await);
+    let (by_one, by_two) = (world.access(&one).await.unwrap(), world.access(&two).await.unwrap());
+    let node = world.second_node().await.map_or(world.identity.clone(), |(_, other)| other);
+    let ends = world.identity.revoke_token(&by_one, two.token.id, &world.origin);
+    let (first, second) =
+        tokio::join!(ends, node.revoke_token(&by_two, one.token.id, &world.origin));
+    let refusals: Vec<_> = [first, second].into_iter().filter_map(Result::err).collect();
+    let codes: Vec<_> = refusals.iter().map(palyra_identity::AuthError::code).collect();
+    assert_eq!(codes, [ErrorCode::AuthRevoked]);
+    let tokens = world.identity.list_tokens(&by, None, 10).await.unwrap().tokens;
+    assert_eq!(tokens.iter().filter(|token| token.revoked_at.is_some()).count(), 1);
 }
