@@ -1,6 +1,7 @@
 //! The configuration as the API and the command line show it.
 
 use palyra_common::api::{ConfigOption, ConfigView};
+use sha2::{Digest, Sha256};
 use toml::{Table, Value};
 
 use super::{Loaded, options};
@@ -25,12 +26,12 @@ impl Loaded {
         ConfigView { file: self.file.display().to_string(), options: options.collect() }
     }
 
-    /// Names what the file holds, for `If-Match`.
+    /// Names what the file holds, for `If-Match`: its SHA-256, which two contents do not share and
+    /// no release changes.
     pub(crate) fn tag(&self) -> String {
-        use std::hash::{DefaultHasher, Hash, Hasher};
-        let mut hasher = DefaultHasher::new();
-        self.text().hash(&mut hasher);
-        format!("\"{:016x}\"", hasher.finish())
+        let hex: String =
+            Sha256::digest(self.text()).iter().map(|byte| format!("{byte:02x}")).collect();
+        format!("\"{hex}\"")
     }
 }
 

@@ -21,6 +21,25 @@ fn a_foreign_name_is_refused() {
     }
 }
 
+/// What stands in the first line wins over the header (RFC 9112, 3.2.2), so both must be ours, and
+/// the same.
+#[test]
+fn two_names_in_one_request_are_refused() {
+    let daemon = Daemon::start();
+    let (ours, port) = (daemon.http.to_string(), daemon.http.port());
+    let ask = |target: &str, host: &str| {
+        let head = format!("GET http://{target}/healthz HTTP/1.1\r\nHost: {host}\r\n");
+        parse(&daemon.raw(format!("{head}Connection: close\r\n\r\n").as_bytes()))
+    };
+    for target in ["evil.example", &format!("localhost:{port}"), &format!("evil@{ours}")] {
+        let answer = ask(target, &ours);
+        assert_eq!((answer.status, answer.code().as_str()), (421, "http/host_refused"), "{target}");
+    }
+    assert_eq!(ask(&ours, &ours).status, 200);
+    let upper = format!("LOCALHOST:{port}");
+    assert_eq!(ask(&upper, &upper.to_lowercase()).status, 200);
+}
+
 #[test]
 fn a_page_of_another_site_is_refused() {
     let daemon = Daemon::start();
@@ -35,6 +54,10 @@ fn a_page_of_another_site_is_refused() {
     }
     let own = format!("Origin: http://{}", daemon.http);
     assert_eq!(daemon.tcp("GET", "/healthz", &[&own], "").status, 200);
+    for second in ["Origin: https://evil.example", &own] {
+        let two = daemon.tcp("GET", "/healthz", &[&own, second], "");
+        assert_eq!((two.status, two.code().as_str()), (403, "http/origin_refused"), "{second}");
+    }
     let link = ["Sec-Fetch-Site: cross-site", "Sec-Fetch-Mode: navigate"];
     assert_eq!(daemon.tcp("GET", "/", &link, "").status, 200);
 }

@@ -71,11 +71,14 @@ async fn admitted(app: &App, mut request: Request, next: Next) -> Answer<Respons
     })
 }
 
-/// A name that somebody else made point to us is not ours (DNS rebinding).
+/// A name that somebody else made point to us is not ours (DNS rebinding). A proxy may have gone by
+/// the name in the first line and we by the header: they say the same.
 fn check_host(hosts: &[String], request: &Request) -> Answer<()> {
     let mut named = request.headers().get_all(header::HOST).iter();
     let host = match (named.next(), named.next(), request.uri().authority()) {
-        (Some(host), None, _) => host.to_str().ok(),
+        (Some(host), None, first_line) => host.to_str().ok().filter(|host| {
+            first_line.is_none_or(|named| named.as_str().eq_ignore_ascii_case(host))
+        }),
         (None, None, Some(authority)) => Some(authority.as_str()),
         _ => None,
     };
@@ -83,7 +86,7 @@ fn check_host(hosts: &[String], request: &Request) -> Answer<()> {
         Some(host) if hosts.iter().any(|ours| ours.eq_ignore_ascii_case(host)) => Ok(()),
         _ => Err(Refusal::new(
             ErrorCode::HttpHostRefused,
-            "the Host header does not name this daemon",
+            "the Host header, or the address in the first line, does not name this daemon",
         )),
     }
 }
@@ -92,13 +95,17 @@ fn check_host(hosts: &[String], request: &Request) -> Answer<()> {
 fn check_origin(hosts: &[String], headers: &HeaderMap) -> Answer<()> {
     let refused =
         || Refusal::new(ErrorCode::HttpOriginRefused, "the request comes from another site");
-    let Some(origin) = headers.get(header::ORIGIN) else {
+    let mut origins = headers.get_all(header::ORIGIN).iter();
+    let Some(origin) = origins.next() else {
         let site = headers.get("sec-fetch-site").and_then(|site| site.to_str().ok());
         let mode = headers.get("sec-fetch-mode").and_then(|mode| mode.to_str().ok());
         // A link may be followed from anywhere; anything else from elsewhere is not ours.
         let foreign = matches!(site, Some("cross-site" | "same-site")) && mode != Some("navigate");
         return if foreign { Err(refused()) } else { Ok(()) };
     };
+    if origins.next().is_some() {
+        return Err(refused());
+    }
     let origin = origin.to_str().map_err(|_| refused())?;
     let host = origin.strip_prefix("http://").or_else(|| origin.strip_prefix("https://"));
     match host {
