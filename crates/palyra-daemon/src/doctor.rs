@@ -119,9 +119,10 @@ async fn vault(app: &App) -> Check {
 
 async fn owner(app: &App) -> Check {
     match app.identity.has_owner().await {
-        Ok(true) => check("owner", CheckState::Ok, "an owner has logged in"),
+        Ok(true) => check("owner", CheckState::Ok, "there is an owner"),
         Ok(false) => {
-            let nobody = check("owner", CheckState::Warning, "nobody has logged in yet");
+            let seen = "there is no owner yet: nobody has logged in";
+            let nobody = check("owner", CheckState::Warning, seen);
             advised(nobody, "Open the link that `palyra dashboard` gives.")
         }
         Err(error) => check("owner", CheckState::Failed, error.to_string()),

@@ -43,9 +43,9 @@ pub(crate) fn text(out: &Output, status: &Status) -> String {
 
 fn owner(status: &Status) -> Cell {
     if status.has_owner {
-        "has logged in".into()
+        "there is one".into()
     } else {
-        Cell::toned(Tone::Doubtful, "nobody has logged in yet; run `palyra dashboard`")
+        Cell::toned(Tone::Doubtful, "there is none yet; run `palyra dashboard`")
     }
 }
 

@@ -48,7 +48,8 @@ pub struct Status {
     pub http: String,
     /// The address of the gRPC API.
     pub grpc: String,
-    /// Whether an owner has logged in once.
+    /// Whether there is an owner: somebody has logged in, or made a link or a token on the daemon's
+    /// own machine.
     pub has_owner: bool,
     /// The vault.
     pub vault: VaultStatus,

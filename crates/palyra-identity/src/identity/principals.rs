@@ -20,7 +20,8 @@ pub struct MemberPage {
 }
 
 impl Identity {
-    /// Whether somebody has logged in as the owner, so that no first login is offered any more.
+    /// Whether there is an owner, so that no first login is offered any more. The local owner is one
+    /// from the first link or token on, whether or not anybody logs in with it.
     pub async fn has_owner(&self) -> Result<bool, AuthError> {
         Ok(self.0.db.read(principals::has_owner).await?)
     }

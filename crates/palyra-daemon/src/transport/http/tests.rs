@@ -4,6 +4,7 @@ use axum::Router;
 use axum::body::Body;
 use axum::http::{Request, StatusCode, header};
 use http_body_util::BodyExt;
+use palyra_common::api::{CheckState, Doctor};
 use palyra_common::runtime_contracts::Scope;
 use palyra_common::time::{Clock, Duration, Timestamp};
 use palyra_common::{ErrorCode, StableErrorEnvelope};
@@ -207,4 +208,21 @@ async fn a_token_ends_when_it_was_said_to() {
     assert_eq!(told.status, StatusCode::OK, "{told:?}");
     house.clock.advance(A_MOMENT);
     house.get("/admin/v1/whoami", ("authorization", &bearer)).await.assert_expired();
+}
+
+/// A link makes the local owner an owner; nobody has opened it yet.
+#[tokio::test]
+async fn the_doctor_does_not_call_a_link_a_login() {
+    let house = House::open().await;
+    let owner = async || {
+        let told = house.ask(Door::Local, "GET", "/admin/v1/doctor", ("accept", "*/*")).await;
+        let doctor: Doctor = serde_json::from_str(&told.body).unwrap();
+        doctor.checks.into_iter().find(|check| check.name == "owner").unwrap()
+    };
+    assert_eq!(owner().await.seen, "there is no owner yet: nobody has logged in");
+    house.handoff_link().await;
+    assert_eq!(
+        (owner().await.state, owner().await.seen),
+        (CheckState::Ok, "there is an owner".into())
+    );
 }
