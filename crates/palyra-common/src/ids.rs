@@ -20,7 +20,10 @@ mod principal;
 mod tests;
 
 pub use credential::{Credential, CredentialParseError};
-pub use named::{ConnectorId, MAX_NAME_CHARS, NameParseError, SurfaceId};
+pub use named::{
+    ConnectorId, ConversationId, EnvelopeId, MAX_NAME_CHARS, NameParseError, NativeMessageId,
+    SurfaceId,
+};
 pub use parse::{IdParseError, IdProblem};
 pub use principal::{Principal, PrincipalParseError};
 

@@ -138,6 +138,12 @@ impl Leases {
             .await
     }
 
+    /// Whether a lease is held, as far as the last renewal told. What is done on the strength of it
+    /// is fenced as well: this only says when to stop.
+    pub fn holds(&self, lease: &Lease) -> bool {
+        self.db.held_leases().contains(lease)
+    }
+
     /// How long a lease lasts unless it is renewed.
     pub(crate) fn ttl(&self) -> Duration {
         self.ttl

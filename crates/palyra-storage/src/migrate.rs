@@ -44,6 +44,12 @@ pub const MIGRATIONS: &[Migration] = &[
         oldest_binary: 2,
         text: include_str!("../migrations/0003_lineage.sql"),
     },
+    Migration {
+        version: 4,
+        name: "channels",
+        oldest_binary: 2,
+        text: include_str!("../migrations/0004_channels.sql"),
+    },
 ];
 
 /// The newest schema that this program knows.

@@ -96,6 +96,12 @@ named_ids! {
     ConnectorId = "connector";
     /// A user interface surface, named by the agent that made it.
     SurfaceId = "surface";
+    /// A message to be sent, named by whoever wants it sent: naming it twice is sending it once.
+    EnvelopeId = "envelope";
+    /// A place on a platform where messages follow each other, named by the platform.
+    ConversationId = "conversation";
+    /// A message on a platform, named by the platform.
+    NativeMessageId = "message";
 }
 
 fn check(text: &str, kind: &'static str) -> Result<(), NameParseError> {

@@ -27,6 +27,10 @@ impl Held {
         self.known(|known| known.held.remove(lease));
     }
 
+    pub(crate) fn contains(&self, lease: &Lease) -> bool {
+        self.known(|known| known.held.contains(lease))
+    }
+
     /// Compares with what was renewed. Returns what is held, and what nobody has known of for two
     /// renewals.
     pub(crate) fn compare(&self, renewed: Vec<Lease>) -> (Vec<Lease>, Vec<Lease>) {

@@ -39,6 +39,12 @@ pub(crate) const TRAVELLING: &[Table] = &[
     all("console_logins", "id", 2),
     all("vault_keys", "id", 2),
     all("secrets", "scope, name, version", 2),
+    all("connectors", "id", 4),
+    all("outbox_lanes", "connector_id, conversation", 4),
+    all("outbox", "connector_id, envelope_id, part", 4),
+    all("outbox_history", "connector_id, envelope_id, part", 4),
+    all("inbound_events", "connector_id, native_message_id", 4),
+    all("inbound_cursors", "connector_id, conversation", 4),
 ];
 
 /// Tables that do not: the schema is made anew, nobody holds a lease on a restored database,

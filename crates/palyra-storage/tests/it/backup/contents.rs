@@ -31,6 +31,12 @@ const EVERYTHING: &[(&str, Sql)] = &[
     ("console_logins", sql!("SELECT * FROM console_logins ORDER BY id")),
     ("vault_keys", sql!("SELECT * FROM vault_keys ORDER BY id")),
     ("secrets", sql!("SELECT * FROM secrets ORDER BY scope, name, version")),
+    ("connectors", sql!("SELECT * FROM connectors ORDER BY id")),
+    ("outbox_lanes", sql!("SELECT * FROM outbox_lanes ORDER BY connector_id, conversation")),
+    ("outbox", sql!("SELECT * FROM outbox ORDER BY connector_id, envelope_id, part")),
+    ("outbox_history", sql!("SELECT * FROM outbox_history ORDER BY envelope_id, part")),
+    ("inbound_events", sql!("SELECT * FROM inbound_events ORDER BY native_message_id")),
+    ("inbound_cursors", sql!("SELECT * FROM inbound_cursors ORDER BY conversation")),
 ];
 
 const ROWS: &[Sql] = &[
@@ -71,6 +77,35 @@ const ROWS: &[Sql] = &[
          VALUES ('global', 'a', 1, 'k', x'03', zeroblob(3000000), 1, 'system')",
         postgres: "INSERT INTO secrets (scope, name, version, key_id, wrapped_key, ciphertext, created_at, created_by)
          VALUES ('global', 'a', 1, 'k', '\\x03', decode(repeat('00', 3000000), 'hex'), 1, 'system')",
+    ),
+    sql!(
+        "INSERT INTO connectors (id, kind, enabled, settings, queue, readiness, stopped_before,
+             version, created_at)
+         VALUES ('echo:default', 'echo', 1, '{}', '{}', 'ready', 0, 1, 1)"
+    ),
+    sql!(
+        "INSERT INTO outbox_lanes (connector_id, conversation, next_seq, depth, head_seq, due_at)
+         VALUES ('echo:default', 'general', 1, 1, 0, 1)"
+    ),
+    sql!(
+        "INSERT INTO outbox (connector_id, envelope_id, part, conversation, lane_seq, aside, state,
+             attempts, attempt_limit, doubtful, looks, due_at, operation, created_at, changed_at,
+             version)
+         VALUES ('echo:default', 'm2', 0, 'general', 0, 0, 'pending', 0, 8, 0, 0, 1, '{}', 1, 1, 0)"
+    ),
+    sql!(
+        "INSERT INTO outbox_history (connector_id, envelope_id, part, conversation, state,
+             attempts, created_at, ended_at)
+         VALUES ('echo:default', 'm1', 0, 'general', 'delivered', 1, 1, 2)"
+    ),
+    sql!(
+        "INSERT INTO inbound_events (connector_id, native_message_id, conversation, sender,
+             content, occurred_at, received_at, state, failures)
+         VALUES ('echo:default', 'n1', 'general', 'žofie', '{}', 1, 2, 'routed', 0)"
+    ),
+    sql!(
+        "INSERT INTO inbound_cursors (connector_id, conversation, cursor)
+         VALUES ('echo:default', 'general', 'n1')"
     ),
     sql!(
         "INSERT INTO blob_trash (generation, sha256)

@@ -1,0 +1,63 @@
+//! What can go wrong with channels.
+
+use palyra_common::error::{ErrorCode, StableErrorEnvelope};
+use palyra_common::ids::ConnectorId;
+use palyra_common::runtime_contracts::OutboxState;
+use palyra_storage::{StorageError, describe};
+
+use crate::operation::EntryKey;
+
+/// A failed operation. Unless storage says otherwise, nothing was changed.
+#[derive(Debug, Clone, thiserror::Error)]
+#[non_exhaustive]
+pub enum ChannelError {
+    /// There is no such connector.
+    #[error("there is no connector {0}")]
+    NoConnector(ConnectorId),
+    /// There is no such entry in the outbox.
+    #[error("there is no message {} (part {}) in the outbox of {}", .0.envelope, .0.part, .0.connector)]
+    NoEntry(EntryKey),
+    /// The entry is not in a state in which that can be done to it.
+    #[error("the message {} is {state}, so it cannot be {wanted}", .key.envelope)]
+    NotNow {
+        /// Which entry.
+        key: EntryKey,
+        /// Where it is in its life.
+        state: OutboxState,
+        /// What was wanted of it: `replayed`.
+        wanted: &'static str,
+    },
+    /// A message without parts, or with too many.
+    #[error("a message has from 1 to {most} parts, not {parts}")]
+    Parts {
+        /// How many it has.
+        parts: usize,
+        /// How many it may have.
+        most: usize,
+    },
+    /// The database.
+    #[error(transparent)]
+    Storage(#[from] StorageError),
+}
+
+impl ChannelError {
+    /// The stable code.
+    pub fn code(&self) -> ErrorCode {
+        match self {
+            Self::NoConnector(_) | Self::NoEntry(_) => ErrorCode::CommonNotFound,
+            Self::NotNow { .. } => ErrorCode::CommonConflict,
+            Self::Parts { .. } => ErrorCode::CommonInvalidInput,
+            Self::Storage(error) => error.code(),
+        }
+    }
+
+    /// The error as users of every surface see it.
+    pub fn envelope(&self) -> StableErrorEnvelope {
+        match self {
+            Self::Storage(error) => error.envelope(),
+            Self::NoConnector(_) | Self::NoEntry(_) | Self::NotNow { .. } | Self::Parts { .. } => {
+                StableErrorEnvelope::new(self.code(), describe(self))
+            }
+        }
+    }
+}

@@ -1,0 +1,43 @@
+//! Connectors: what a platform implements, and what is done for it.
+//!
+//! An outgoing message is a row before anything is sent, and every attempt is written down before
+//! it is made; what became of it is decided by `palyra-policy` and written down after. So a message
+//! is neither lost nor sent twice, whoever dies in between, and where nobody can know, the entry
+//! says so.
+//!
+//! - [`Operation`], [`Envelope`]: what is sent.
+//! - [`ConnectorAdapter`]: what a platform implements.
+//! - [`ConnectorSupervisor`]: runs adapters and sends what is due through them.
+//! - [`Connectors`]: the instances that an operator has set up.
+//! - [`Outbox`]: the queue, and what humans decide about its entries.
+//! - [`Inbound`]: what came in, handed once to whoever implements [`InboundSink`].
+
+#![warn(missing_docs)]
+
+mod adapter;
+mod connectors;
+mod error;
+mod inbound;
+mod operation;
+mod outbox;
+mod retention;
+mod settings;
+mod store;
+mod supervisor;
+
+pub use adapter::{
+    AdapterContext, AdapterRegistry, Admission, Capabilities, ConnectorAdapter, End, Found, Permit,
+    RuntimeSnapshot, Waiting,
+};
+pub use connectors::Connectors;
+pub use error::ChannelError;
+pub use inbound::{Accepted, AuthorKind, Content, Inbound, InboundEvent, InboundSink, Taken};
+pub use operation::{EntryKey, Envelope, Operation, Release};
+pub use outbox::{
+    Attempt, Begun, Dice, Due, Enqueued, Outbox, Report, Settled, SystemDice, enqueue,
+};
+pub use retention::rules;
+pub use settings::QueueSettings;
+pub use store::connectors::Connector;
+pub use store::outbox::Stored;
+pub use supervisor::{ConnectorSupervisor, SupervisorOptions};

@@ -1,0 +1,73 @@
+//! The queue of what goes out.
+
+mod attempt;
+mod change;
+mod enqueue;
+mod human;
+
+use std::sync::Arc;
+
+use palyra_common::ids::ConnectorId;
+use palyra_common::time::Clock;
+use palyra_policy::backoff::Chance;
+use palyra_storage::{Database, Topic};
+
+pub use attempt::{Attempt, Begun, Due, Report, Settled};
+pub use enqueue::{Enqueued, enqueue};
+
+/// Told when something may be due in an outbox.
+pub(crate) const TOPIC: Topic = Topic::new("outbox");
+
+/// Where chance comes from.
+pub trait Dice: Send + Sync {
+    /// A number, every value as likely as any other.
+    fn roll(&self) -> Chance;
+}
+
+/// Chance from the operating system.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct SystemDice;
+
+impl Dice for SystemDice {
+    fn roll(&self) -> Chance {
+        Chance(getrandom::u64().unwrap_or_default())
+    }
+}
+
+/// The queues of all connectors. Cheap to clone.
+///
+/// Whoever holds the lease of a connector makes its attempts: [`Outbox::due`], [`Outbox::begin`],
+/// then the attempts themselves, then [`Outbox::settle`]. Everything else may be done by anybody.
+#[derive(Clone)]
+pub struct Outbox {
+    db: Database,
+    clock: Arc<dyn Clock>,
+    dice: Arc<dyn Dice>,
+}
+
+impl Outbox {
+    /// The queues in `db`.
+    pub fn new(db: Database, clock: Arc<dyn Clock>, dice: Arc<dyn Dice>) -> Self {
+        Self { db, clock, dice }
+    }
+
+    /// Waits for something that may be due in any outbox.
+    pub fn subscribe(&self) -> palyra_storage::Subscription {
+        self.db.subscribe(TOPIC)
+    }
+
+    /// The connectors that have something due.
+    pub async fn due_connectors(&self) -> Result<Vec<ConnectorId>, palyra_storage::StorageError> {
+        let now = self.clock.now();
+        self.db.read(move |tx| crate::store::outbox_lanes::due_connectors(tx, now)).await
+    }
+
+    /// When the next entry of a connector is due. Nothing: none is.
+    pub async fn next_due(
+        &self,
+        connector: &ConnectorId,
+    ) -> Result<Option<palyra_common::time::Timestamp>, palyra_storage::StorageError> {
+        let connector = connector.clone();
+        self.db.read(move |tx| crate::store::outbox_lanes::next_due(tx, &connector)).await
+    }
+}

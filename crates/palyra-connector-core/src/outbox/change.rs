@@ -1,0 +1,170 @@
+//! Writing down what an event leads to, for an entry and for the parts behind it.
+
+use palyra_common::ids::NativeMessageId;
+use palyra_common::runtime_contracts::{OutboxState, RetryClass};
+use palyra_common::time::Timestamp;
+use palyra_policy::backoff::Chance;
+use palyra_policy::outbox::{
+    Change, Earlier, Event, Follow, Place, Rules, Step, Why, after_earlier, step,
+};
+use palyra_storage::{StorageError, Tx};
+
+use crate::store::connectors::Queue;
+use crate::store::outbox::Stored;
+use crate::store::{outbox, outbox_history, outbox_lanes};
+
+/// What is known besides the event.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(super) struct Note {
+    pub(super) native: Option<NativeMessageId>,
+    pub(super) class: Option<RetryClass>,
+    pub(super) error: Option<String>,
+}
+
+/// The circumstances under which entries of one connector change.
+pub(super) struct Changing<'a> {
+    pub(super) queue: &'a Queue,
+    pub(super) rules: Rules,
+    pub(super) now: Timestamp,
+    pub(super) chance: Chance,
+}
+
+impl Changing<'_> {
+    /// Writes down what `event` makes of an entry that was locked, and of the parts behind it.
+    /// Says where the entry is then; nothing if the event changed nothing.
+    pub(super) fn apply(
+        &self,
+        tx: &mut Tx<'_>,
+        stored: &Stored,
+        event: Event,
+        note: &Note,
+    ) -> Result<Option<OutboxState>, StorageError> {
+        let Step::Changed(change) = self.step(stored, event) else { return Ok(None) };
+        let mut grown = self.write(tx, stored, &change, note)?;
+        grown += self.later_parts(tx, stored, &change)?;
+        outbox_lanes::refresh(tx, &stored.key.connector, &stored.conversation, grown)?;
+        Ok(Some(change.entry.state))
+    }
+
+    /// Writes one entry, and says by how many its lane has grown.
+    fn write(
+        &self,
+        tx: &mut Tx<'_>,
+        stored: &Stored,
+        change: &Change,
+        note: &Note,
+    ) -> Result<i64, StorageError> {
+        let was_in_lane = i64::from(!stored.aside);
+        let mut next = Stored {
+            entry: change.entry,
+            death: change.death,
+            last_class: note.class.or(stored.last_class),
+            last_error: note.error.clone().or_else(|| stored.last_error.clone()),
+            attempt_token: None,
+            changed_at: self.now,
+            ..stored.clone()
+        };
+        match change.place {
+            Place::Leaves => {
+                if let OutboxState::Delivered | OutboxState::Cancelled = change.entry.state {
+                    outbox::remove(tx, &stored.key)?;
+                    outbox_history::add(tx, &next, note.native.as_ref(), self.now)?;
+                    return Ok(-was_in_lane);
+                }
+                next.aside = true;
+            }
+            Place::Aside => next.aside = true,
+            Place::Keeps => next.aside = false,
+            Place::Tail => {
+                let (connector, conversation) = (&stored.key.connector, &stored.conversation);
+                let seq = outbox_lanes::append(tx, connector, conversation, 1, self.now)?;
+                (next.lane_seq, next.aside) = (Some(seq), false);
+                outbox::save(tx, &next)?;
+                // Appending has counted it already.
+                return Ok(-was_in_lane);
+            }
+        }
+        outbox::save(tx, &next)?;
+        Ok(i64::from(!next.aside) - was_in_lane)
+    }
+
+    /// The parts behind share the fate of the one that has changed.
+    fn later_parts(
+        &self,
+        tx: &mut Tx<'_>,
+        stored: &Stored,
+        change: &Change,
+    ) -> Result<i64, StorageError> {
+        // One that has its place behind it keeps it, unless this one comes back from aside.
+        if change.place == Place::Keeps && !stored.aside {
+            return Ok(0);
+        }
+        let aside = change.place == Place::Aside;
+        let follow = after_earlier(Earlier { state: change.entry.state, aside });
+        let mut grown = 0;
+        for part in outbox::lock_later_parts(tx, &stored.key)? {
+            grown += match (follow, change.place) {
+                (_, Place::Tail) => self.send_behind(tx, &part)?,
+                (Follow::Fail, _) => self.fail(tx, &part, change.entry.state)?,
+                (Follow::StepAside, _) => self.set_aside(tx, &part, true)?,
+                (Follow::Go | Follow::Wait, _) => self.set_aside(tx, &part, false)?,
+            };
+        }
+        Ok(grown)
+    }
+
+    /// What was taken back is taken back with all of its parts; what died leaves dead letters.
+    fn fail(
+        &self,
+        tx: &mut Tx<'_>,
+        part: &Stored,
+        earlier: OutboxState,
+    ) -> Result<i64, StorageError> {
+        let event = match earlier {
+            OutboxState::Cancelled => Event::Cancelled,
+            OutboxState::Held
+            | OutboxState::Pending
+            | OutboxState::Sending
+            | OutboxState::Delivered
+            | OutboxState::Unknown
+            | OutboxState::Dead => Event::EarlierPartFailed,
+        };
+        match self.step(part, event) {
+            Step::Changed(change) => self.write(tx, part, &change, &Note::default()),
+            Step::Unchanged(_) => Ok(0),
+        }
+    }
+
+    /// A part follows the one before it to the end of the lane: one that waited as it was, one that
+    /// was held or dead by being released or replayed with it.
+    fn send_behind(&self, tx: &mut Tx<'_>, part: &Stored) -> Result<i64, StorageError> {
+        let step = match part.entry.state {
+            OutboxState::Held => self.step(part, Event::Approved),
+            OutboxState::Dead => self.step(part, Event::Replayed),
+            OutboxState::Pending
+            | OutboxState::Sending
+            | OutboxState::Delivered
+            | OutboxState::Unknown
+            | OutboxState::Cancelled => Step::Unchanged(Why::NotNow),
+        };
+        let entry = match step {
+            Step::Changed(change) => change.entry,
+            Step::Unchanged(_) => part.entry,
+        };
+        let change = Change { entry, place: Place::Tail, death: None };
+        self.write(tx, part, &change, &Note::default())
+    }
+
+    fn step(&self, stored: &Stored, event: Event) -> Step {
+        step(&stored.entry, event, &self.rules, self.queue.moment(self.now), self.chance)
+    }
+
+    fn set_aside(&self, tx: &mut Tx<'_>, part: &Stored, aside: bool) -> Result<i64, StorageError> {
+        if part.aside == aside || part.entry.state != OutboxState::Pending {
+            return Ok(0);
+        }
+        let next = Stored { aside, changed_at: self.now, ..part.clone() };
+        outbox::save(tx, &next)?;
+        Ok(if aside { -1 } else { 1 })
+    }
+}

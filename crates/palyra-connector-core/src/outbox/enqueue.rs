@@ -1,0 +1,107 @@
+use palyra_common::runtime_contracts::OutboxState;
+use palyra_common::time::Timestamp;
+use palyra_policy::outbox::{Entry, Repeat};
+use palyra_storage::Tx;
+
+use super::{Outbox, TOPIC};
+use crate::ChannelError;
+use crate::operation::{EntryKey, Envelope, Release};
+use crate::store::outbox::Stored;
+use crate::store::{connectors, outbox, outbox_history, outbox_lanes};
+
+/// More parts than any text has a reason to be cut into.
+const MAX_PARTS: usize = 64;
+
+/// What became of the wish to send a message.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Enqueued {
+    /// It waits in the queue.
+    Now,
+    /// It was enqueued before, and this is where its first part is.
+    Before(OutboxState),
+}
+
+/// Puts a message into the queue, as part of the transaction that wants it sent. The same envelope
+/// twice is one message.
+pub fn enqueue(
+    tx: &mut Tx<'_>,
+    envelope: &Envelope,
+    now: Timestamp,
+) -> Result<Enqueued, ChannelError> {
+    let count = match envelope.parts.len() {
+        parts @ 1..=MAX_PARTS => u32::try_from(parts).unwrap_or(u32::MAX),
+        parts => return Err(ChannelError::Parts { parts, most: MAX_PARTS }),
+    };
+    let (connector, conversation) = (&envelope.connector, &envelope.conversation);
+    let queue = connectors::queue(tx, connector)?
+        .ok_or_else(|| ChannelError::NoConnector(connector.clone()))?;
+    // Only what an attempt does depends on the platform.
+    let (rules, moment) = (queue.settings.rules(Repeat::Never), queue.moment(now));
+    let (entry, first_seq) = match envelope.release {
+        Release::AfterApproval => (Entry::held(&rules), None),
+        Release::AtOnce => {
+            // This locks the lane: of two who enqueue the same, the second sees the first.
+            let first = outbox_lanes::append(tx, connector, conversation, count, now)?;
+            (Entry::pending(&rules, moment), Some(first))
+        }
+    };
+    let known = outbox_history::find(tx, connector, &envelope.id)?;
+    let known = match known {
+        Some(state) => Some(state),
+        None => add_parts(tx, envelope, entry, first_seq, now)?,
+    };
+    match (known, first_seq) {
+        (Some(state), Some(_)) => {
+            outbox_lanes::refresh(tx, connector, conversation, -i64::from(count))?;
+            Ok(Enqueued::Before(state))
+        }
+        (Some(state), None) => Ok(Enqueued::Before(state)),
+        (None, _) => {
+            tx.notify(TOPIC);
+            Ok(Enqueued::Now)
+        }
+    }
+}
+
+/// The state of the first part if it was there already.
+fn add_parts(
+    tx: &mut Tx<'_>,
+    envelope: &Envelope,
+    entry: Entry,
+    first_seq: Option<i64>,
+    now: Timestamp,
+) -> Result<Option<OutboxState>, ChannelError> {
+    for (part, operation) in (0_u32..).zip(&envelope.parts) {
+        let key =
+            EntryKey { connector: envelope.connector.clone(), envelope: envelope.id.clone(), part };
+        let stored = Stored {
+            key,
+            conversation: envelope.conversation.clone(),
+            lane_seq: first_seq.map(|first| first + i64::from(part)),
+            aside: first_seq.is_none(),
+            entry,
+            attempt_token: None,
+            operation: operation.clone(),
+            death: None,
+            last_class: None,
+            last_error: None,
+            created_at: now,
+            changed_at: now,
+            version: 0,
+        };
+        if !outbox::add(tx, &stored)? {
+            // Somebody else has just enqueued it, to another conversation or to be approved.
+            let found = outbox_history::find(tx, &envelope.connector, &envelope.id)?;
+            return Ok(Some(found.unwrap_or(entry.state)));
+        }
+    }
+    Ok(None)
+}
+
+impl Outbox {
+    /// Puts a message into the queue.
+    pub async fn enqueue(&self, envelope: Envelope) -> Result<Enqueued, ChannelError> {
+        let now = self.clock.now();
+        self.db.try_write(move |tx| enqueue(tx, &envelope, now)).await
+    }
+}

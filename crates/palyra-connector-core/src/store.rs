@@ -1,0 +1,29 @@
+//! One file per table: its statements and what its rows mean. Nothing else spells a column.
+
+pub(crate) mod connectors;
+pub(crate) mod inbound_cursors;
+pub(crate) mod inbound_events;
+pub(crate) mod outbox;
+pub(crate) mod outbox_history;
+pub(crate) mod outbox_lanes;
+
+use palyra_storage::{Row, StorageError};
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+
+/// A value as it stands in a column.
+pub(crate) fn to_json(value: &impl Serialize) -> Result<String, StorageError> {
+    serde_json::to_string(value)
+        .map_err(|error| StorageError::InvalidValue { what: error.to_string() })
+}
+
+/// A column that holds a JSON value.
+pub(crate) fn from_json<T: DeserializeOwned>(
+    row: &Row<'_>,
+    index: usize,
+) -> Result<T, StorageError> {
+    let text: String = row.get(index)?;
+    serde_json::from_str(&text).map_err(|error| StorageError::InvalidValue {
+        what: format!("column {index} holds other JSON than is needed: {error}"),
+    })
+}

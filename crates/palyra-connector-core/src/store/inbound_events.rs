@@ -1,0 +1,130 @@
+//! `inbound_events`: what came in, once each.
+
+use palyra_common::runtime_contracts::{InboundState, RouteReason};
+use palyra_common::time::Timestamp;
+use palyra_policy::inbound::Received;
+use palyra_storage::{Row, Sql, StorageError, Tx, claim_sql, params, sql};
+
+use super::{from_json, to_json};
+use crate::InboundEvent;
+
+const ADD: Sql = sql!(
+    "INSERT INTO inbound_events (connector_id, native_message_id, conversation, thread, sender,
+         content, occurred_at, received_at, state, failures, due_at)
+     VALUES ($1, $2, $3, $4, $5, $6, $7, $8, 'received', 0, $8)
+     ON CONFLICT (connector_id, native_message_id) DO NOTHING"
+);
+
+const SAVE: Sql = sql!(
+    "UPDATE inbound_events SET state = $3, reason = $4, failures = $5, due_at = $6,
+         session_key = $7
+     WHERE connector_id = $1 AND native_message_id = $2"
+);
+
+/// Rows that another node is deciding about are left to it.
+const CLAIM: Sql = claim_sql!(
+    "SELECT connector_id, native_message_id, conversation, thread, sender, content, occurred_at,
+         failures, due_at
+     FROM inbound_events WHERE due_at <= $1 AND content IS NOT NULL
+     ORDER BY due_at, received_at LIMIT $2",
+    ""
+);
+
+const NEXT_DUE: Sql = sql!("SELECT min(due_at) FROM inbound_events WHERE due_at IS NOT NULL");
+
+const STRIP: Sql = claim_sql!(
+    "UPDATE inbound_events SET content = NULL WHERE (connector_id, native_message_id) IN (
+         SELECT connector_id, native_message_id FROM inbound_events
+         WHERE content IS NOT NULL AND due_at IS NULL AND received_at < $1
+         ORDER BY received_at LIMIT $2",
+    ")"
+);
+
+const SWEEP: Sql = claim_sql!(
+    "DELETE FROM inbound_events WHERE (connector_id, native_message_id) IN (
+         SELECT connector_id, native_message_id FROM inbound_events
+         WHERE due_at IS NULL AND received_at < $1 ORDER BY received_at LIMIT $2",
+    ")"
+);
+
+/// Says whether it had not come in before.
+pub(crate) fn add(
+    tx: &mut Tx<'_>,
+    event: &InboundEvent,
+    now: Timestamp,
+) -> Result<bool, StorageError> {
+    let content = to_json(&event.content)?;
+    let params = params![
+        event.connector.as_str(),
+        event.message.as_str(),
+        event.conversation.as_str(),
+        event.thread.as_deref(),
+        &event.sender,
+        &content,
+        event.occurred_at,
+        now,
+    ];
+    Ok(tx.execute(&ADD, params)? == 1)
+}
+
+pub(crate) fn save(
+    tx: &mut Tx<'_>,
+    event: &InboundEvent,
+    received: &Received,
+    session_key: Option<&str>,
+) -> Result<(), StorageError> {
+    let params = params![
+        event.connector.as_str(),
+        event.message.as_str(),
+        received.state.as_str(),
+        received.reason.map(RouteReason::as_str),
+        received.failures,
+        received.due_at,
+        session_key,
+    ];
+    tx.execute(&SAVE, params).map(drop)
+}
+
+/// Messages that are still to be decided, longest waiting first.
+pub(crate) fn claim_due(
+    tx: &mut Tx<'_>,
+    now: Timestamp,
+    limit: u32,
+) -> Result<Vec<(InboundEvent, Received)>, StorageError> {
+    tx.query(&CLAIM, params![now, limit], read)
+}
+
+pub(crate) fn next_due(tx: &mut Tx<'_>) -> Result<Option<Timestamp>, StorageError> {
+    tx.query_one(&NEXT_DUE, params![], |row| row.get(0))
+}
+
+fn read(row: &Row<'_>) -> Result<(InboundEvent, Received), StorageError> {
+    let event = InboundEvent {
+        connector: row.parse(0)?,
+        message: row.parse(1)?,
+        conversation: row.parse(2)?,
+        thread: row.get(3)?,
+        sender: row.get(4)?,
+        content: from_json(row, 5)?,
+        occurred_at: row.get(6)?,
+        cursor: None,
+    };
+    let failures: i64 = row.get(7)?;
+    let received = Received {
+        state: InboundState::Received,
+        reason: None,
+        failures: u32::try_from(failures).unwrap_or(u32::MAX),
+        due_at: row.get(8)?,
+    };
+    Ok((event, received))
+}
+
+/// Forgets the content of some messages that came in before `before`, and keeps their keys.
+pub(crate) fn strip(tx: &mut Tx<'_>, before: Timestamp, limit: u32) -> Result<u64, StorageError> {
+    tx.execute(&STRIP, params![before, limit])
+}
+
+/// Removes some messages that came in before `before`.
+pub(crate) fn sweep(tx: &mut Tx<'_>, before: Timestamp, limit: u32) -> Result<u64, StorageError> {
+    tx.execute(&SWEEP, params![before, limit])
+}

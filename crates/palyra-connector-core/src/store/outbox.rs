@@ -1,0 +1,366 @@
+//! `outbox`: what is to go out and has not ended.
+
+use palyra_common::ids::{ConnectorId, ConversationId};
+use palyra_common::runtime_contracts::{DeadLetterReason, OutboxState, RetryClass};
+use palyra_common::time::Timestamp;
+use palyra_policy::outbox::Entry;
+use palyra_storage::{Param, Row, Sql, StorageError, Tx, claim_sql, params, sql};
+
+use super::{from_json, to_json};
+use crate::operation::{EntryKey, Operation};
+
+/// The columns of a [`Stored`], in its order.
+macro_rules! columns {
+    ($prefix:literal) => {
+        concat!(
+            $prefix,
+            "envelope_id, ",
+            $prefix,
+            "part, ",
+            $prefix,
+            "conversation, ",
+            $prefix,
+            "lane_seq, ",
+            $prefix,
+            "aside, ",
+            $prefix,
+            "state, ",
+            $prefix,
+            "attempts, ",
+            $prefix,
+            "attempt_limit, ",
+            $prefix,
+            "doubtful, ",
+            $prefix,
+            "first_attempt_at, ",
+            $prefix,
+            "looks, ",
+            $prefix,
+            "due_at, ",
+            $prefix,
+            "expires_at, ",
+            $prefix,
+            "attempt_token, ",
+            $prefix,
+            "operation, ",
+            $prefix,
+            "death, ",
+            $prefix,
+            "last_class, ",
+            $prefix,
+            "last_error, ",
+            $prefix,
+            "created_at, ",
+            $prefix,
+            "changed_at, ",
+            $prefix,
+            "version"
+        )
+    };
+}
+
+const ADD: Sql = sql!(
+    "INSERT INTO outbox (connector_id, envelope_id, part, conversation, lane_seq, aside, state,
+         attempts, attempt_limit, doubtful, looks, due_at, expires_at, operation, created_at,
+         changed_at, version)
+     VALUES ($1, $2, $3, $4, $5, $6, $7, 0, $8, 0, 0, $9, $10, $11, $12, $12, 0)
+     ON CONFLICT (connector_id, envelope_id, part) DO NOTHING"
+);
+
+const ONE: Sql = sql!(concat!(
+    "SELECT ",
+    columns!(""),
+    " FROM outbox
+     WHERE connector_id = $1 AND envelope_id = $2 AND part = $3"
+));
+
+/// Reads an entry for whoever is about to change it: others who want to wait until that is done.
+const LOCK: Sql = sql!(concat!(
+    "UPDATE outbox SET version = version + 1
+     WHERE connector_id = $1 AND envelope_id = $2 AND part = $3 RETURNING ",
+    columns!("")
+));
+
+const LATER_PARTS: Sql = sql!(concat!(
+    "UPDATE outbox SET version = version + 1
+     WHERE connector_id = $1 AND envelope_id = $2 AND part > $3 RETURNING ",
+    columns!("")
+));
+
+const SAVE: Sql = sql!(
+    "UPDATE outbox SET lane_seq = $4, aside = $5, state = $6, attempts = $7, attempt_limit = $8,
+         doubtful = $9, first_attempt_at = $10, looks = $11, due_at = $12, expires_at = $13,
+         attempt_token = $14, death = $15, last_class = $16, last_error = $17, changed_at = $18
+     WHERE connector_id = $1 AND envelope_id = $2 AND part = $3"
+);
+
+/// Only whoever read this version may write on the strength of it.
+const BEGIN: Sql = sql!(
+    "UPDATE outbox SET state = 'sending', first_attempt_at = $5, due_at = NULL,
+         attempt_token = $6, changed_at = $7, version = version + 1
+     WHERE connector_id = $1 AND envelope_id = $2 AND part = $3 AND version = $4"
+);
+
+/// Only whoever makes the attempt may say what came of it.
+const FINISH: Sql = sql!(
+    "DELETE FROM outbox WHERE connector_id = $1 AND envelope_id = $2 AND part = $3
+         AND state = 'sending' AND attempt_token = $4"
+);
+
+const REMOVE: Sql =
+    sql!("DELETE FROM outbox WHERE connector_id = $1 AND envelope_id = $2 AND part = $3");
+
+const DUE_HEADS: Sql = sql!(concat!(
+    "SELECT ",
+    columns!("o."),
+    " FROM outbox_lanes l
+     JOIN outbox o ON o.connector_id = l.connector_id AND o.conversation = l.conversation
+         AND o.lane_seq = l.head_seq AND o.aside = 0
+     WHERE l.connector_id = $1 AND l.due_at <= $2
+     ORDER BY l.due_at LIMIT $3"
+));
+
+const LEFT_BEHIND: Sql = sql!(concat!(
+    "SELECT ",
+    columns!(""),
+    " FROM outbox
+     WHERE connector_id = $1 AND state = 'sending' AND attempt_token <> $2
+     ORDER BY envelope_id, part LIMIT $3"
+));
+
+const ASIDE: Sql = sql!(concat!(
+    "SELECT ",
+    columns!(""),
+    " FROM outbox
+     WHERE connector_id = $1 AND aside = 1 AND state = $2
+         AND (changed_at, envelope_id, part) > ($3, $4, $5)
+     ORDER BY changed_at, envelope_id, part LIMIT $6"
+));
+
+const SWEEP: Sql = claim_sql!(
+    "DELETE FROM outbox WHERE (connector_id, envelope_id, part) IN (
+         SELECT connector_id, envelope_id, part FROM outbox
+         WHERE state = 'dead' AND aside = 1 AND changed_at < $1 ORDER BY changed_at LIMIT $2",
+    ")"
+);
+
+/// An entry as it is kept.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Stored {
+    /// Which entry.
+    pub key: EntryKey,
+    /// Where to.
+    pub conversation: ConversationId,
+    /// Its place in the lane.
+    pub lane_seq: Option<i64>,
+    /// Whether it has stepped aside.
+    pub aside: bool,
+    /// What decides its fate.
+    pub entry: Entry,
+    /// The fencing token of whoever makes the attempt under way.
+    pub attempt_token: Option<i64>,
+    /// What to do.
+    pub operation: Operation,
+    /// Why it died.
+    pub death: Option<DeadLetterReason>,
+    /// Why the last attempt failed.
+    pub last_class: Option<RetryClass>,
+    /// The same in words.
+    pub last_error: Option<String>,
+    /// When it was enqueued.
+    pub created_at: Timestamp,
+    /// When it was last changed.
+    pub changed_at: Timestamp,
+    /// Grows with each change.
+    pub version: i64,
+}
+
+/// Says whether it was not there yet.
+pub(crate) fn add(tx: &mut Tx<'_>, stored: &Stored) -> Result<bool, StorageError> {
+    let Stored { key, entry, .. } = stored;
+    let operation = to_json(&stored.operation)?;
+    let params = params![
+        key.connector.as_str(),
+        key.envelope.as_str(),
+        key.part,
+        stored.conversation.as_str(),
+        stored.lane_seq,
+        stored.aside,
+        entry.state.as_str(),
+        entry.attempt_limit,
+        entry.due_at,
+        entry.expires_at,
+        &operation,
+        stored.created_at,
+    ];
+    Ok(tx.execute(&ADD, params)? == 1)
+}
+
+pub(crate) fn save(tx: &mut Tx<'_>, stored: &Stored) -> Result<(), StorageError> {
+    let Stored { key, entry, .. } = stored;
+    let params = params![
+        key.connector.as_str(),
+        key.envelope.as_str(),
+        key.part,
+        stored.lane_seq,
+        stored.aside,
+        entry.state.as_str(),
+        entry.attempts,
+        entry.attempt_limit,
+        entry.doubtful,
+        entry.first_attempt_at,
+        entry.looks,
+        entry.due_at,
+        entry.expires_at,
+        stored.attempt_token,
+        stored.death.map(DeadLetterReason::as_str),
+        stored.last_class.map(RetryClass::as_str),
+        stored.last_error.as_deref(),
+        stored.changed_at,
+    ];
+    tx.execute(&SAVE, params).map(drop)
+}
+
+/// Writes down that an attempt begins, unless the entry has changed since it was read.
+pub(crate) fn begin(
+    tx: &mut Tx<'_>,
+    read: &Stored,
+    began: &Entry,
+    token: i64,
+    now: Timestamp,
+) -> Result<bool, StorageError> {
+    let [connector, envelope, part] = key_params(&read.key);
+    let params = [
+        connector,
+        envelope,
+        part,
+        read.version.into(),
+        began.first_attempt_at.into(),
+        token.into(),
+        now.into(),
+    ];
+    Ok(tx.execute(&BEGIN, &params)? == 1)
+}
+
+/// Removes an entry whose attempt was made under `token`, unless somebody else has it by now.
+pub(crate) fn finish(tx: &mut Tx<'_>, key: &EntryKey, token: i64) -> Result<bool, StorageError> {
+    let [connector, envelope, part] = key_params(key);
+    Ok(tx.execute(&FINISH, &[connector, envelope, part, token.into()])? == 1)
+}
+
+pub(crate) fn remove(tx: &mut Tx<'_>, key: &EntryKey) -> Result<(), StorageError> {
+    tx.execute(&REMOVE, &key_params(key)).map(drop)
+}
+
+/// One entry, to look at.
+pub(crate) fn one(tx: &mut Tx<'_>, key: &EntryKey) -> Result<Option<Stored>, StorageError> {
+    tx.query_opt(&ONE, &key_params(key), |row| read(row, &key.connector))
+}
+
+/// One entry, to change.
+pub(crate) fn lock(tx: &mut Tx<'_>, key: &EntryKey) -> Result<Option<Stored>, StorageError> {
+    tx.query_opt(&LOCK, &key_params(key), |row| read(row, &key.connector))
+}
+
+/// The parts behind one, in order, to change.
+pub(crate) fn lock_later_parts(
+    tx: &mut Tx<'_>,
+    key: &EntryKey,
+) -> Result<Vec<Stored>, StorageError> {
+    let later = tx.query(&LATER_PARTS, &key_params(key), |row| read(row, &key.connector));
+    let mut later = later?;
+    later.sort_by_key(|stored| stored.key.part);
+    Ok(later)
+}
+
+/// The first entries of the lanes that are due.
+pub(crate) fn due_heads(
+    tx: &mut Tx<'_>,
+    connector: &ConnectorId,
+    now: Timestamp,
+    limit: u32,
+) -> Result<Vec<Stored>, StorageError> {
+    tx.query(&DUE_HEADS, params![connector.as_str(), now, limit], |row| read(row, connector))
+}
+
+/// Attempts under way of others than `token`.
+pub(crate) fn left_behind(
+    tx: &mut Tx<'_>,
+    connector: &ConnectorId,
+    token: i64,
+    limit: u32,
+) -> Result<Vec<Stored>, StorageError> {
+    tx.query(&LEFT_BEHIND, params![connector.as_str(), token, limit], |row| read(row, connector))
+}
+
+/// Entries of one state that have stepped aside, oldest first, behind `after`.
+pub(crate) fn aside(
+    tx: &mut Tx<'_>,
+    connector: &ConnectorId,
+    state: OutboxState,
+    after: Option<&(Timestamp, EntryKey)>,
+    limit: u32,
+) -> Result<Vec<Stored>, StorageError> {
+    let (at, envelope, part) = match after {
+        Some((at, key)) => (*at, key.envelope.as_str(), i64::from(key.part)),
+        None => (Timestamp::MIN, "", -1),
+    };
+    let params = params![connector.as_str(), state.as_str(), at, envelope, part, limit];
+    tx.query(&ASIDE, params, |row| read(row, connector))
+}
+
+/// Removes some dead entries that nobody has looked at since `before`.
+pub(crate) fn sweep(tx: &mut Tx<'_>, before: Timestamp, limit: u32) -> Result<u64, StorageError> {
+    tx.execute(&SWEEP, params![before, limit])
+}
+
+fn key_params(key: &EntryKey) -> [Param<'_>; 3] {
+    [key.connector.as_str().into(), key.envelope.as_str().into(), key.part.into()]
+}
+
+fn read(row: &Row<'_>, connector: &ConnectorId) -> Result<Stored, StorageError> {
+    let number = |index| -> Result<u32, StorageError> {
+        let value: i64 = row.get(index)?;
+        u32::try_from(value).map_err(|_| StorageError::InvalidValue {
+            what: format!("column {index} of outbox holds {value}"),
+        })
+    };
+    let flag = |index| Ok::<_, StorageError>(row.get::<i64>(index)? != 0);
+    let key = EntryKey { connector: connector.clone(), envelope: row.parse(0)?, part: number(1)? };
+    let entry = Entry {
+        state: row.parse(5)?,
+        attempts: number(6)?,
+        attempt_limit: number(7)?,
+        doubtful: flag(8)?,
+        first_attempt_at: row.get(9)?,
+        looks: number(10)?,
+        due_at: row.get(11)?,
+        expires_at: row.get(12)?,
+    };
+    Ok(Stored {
+        key,
+        conversation: row.parse(2)?,
+        lane_seq: row.get(3)?,
+        aside: flag(4)?,
+        entry,
+        attempt_token: row.get(13)?,
+        operation: from_json(row, 14)?,
+        death: parse_opt(row, 15)?,
+        last_class: parse_opt(row, 16)?,
+        last_error: row.get(17)?,
+        created_at: row.get(18)?,
+        changed_at: row.get(19)?,
+        version: row.get(20)?,
+    })
+}
+
+fn parse_opt<T>(row: &Row<'_>, index: usize) -> Result<Option<T>, StorageError>
+where
+    T: std::str::FromStr,
+    T::Err: std::fmt::Display,
+{
+    match row.get::<Option<String>>(index)? {
+        Some(_) => row.parse(index).map(Some),
+        None => Ok(None),
+    }
+}

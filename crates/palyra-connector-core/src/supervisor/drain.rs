@@ -1,0 +1,233 @@
+//! Sends what is due, as much at once as there are lanes for.
+
+use std::collections::{HashMap, HashSet};
+use std::panic::AssertUnwindSafe;
+use std::sync::Arc;
+use std::time::Duration;
+
+use futures_util::FutureExt;
+use futures_util::future::join_all;
+use palyra_common::time::Timestamp;
+use palyra_policy::outbox::{Reconciled, Repeat};
+use palyra_storage::crash_point;
+use palyra_storage::describe;
+use palyra_storage::lease::Lease;
+use tokio::task::JoinSet;
+
+use super::Shared;
+use crate::adapter::{Admission, ConnectorAdapter, Found, Permit};
+use crate::operation::EntryKey;
+use crate::outbox::{Attempt, Begun, Due, Report, Settled};
+use crate::store::connectors::Connector;
+use crate::store::outbox::Stored;
+
+/// Attempts whose ends are written down together.
+const SETTLED_TOGETHER: usize = 256;
+
+/// How long to wait when the database does not take what came of an attempt.
+const PAUSE: Duration = Duration::from_millis(200);
+
+pub(super) struct Drain {
+    shared: Arc<Shared>,
+    pub(super) connector: Arc<Connector>,
+    adapter: Arc<dyn ConnectorAdapter>,
+    pub(super) lease: Lease,
+    pub(super) repeat: Repeat,
+    sends: JoinSet<Settled>,
+    looks: JoinSet<(EntryKey, Found)>,
+    looking: HashSet<EntryKey>,
+    /// What was found and is not written down yet.
+    found: Vec<(EntryKey, Found)>,
+    /// What came of attempts and is not written down yet.
+    unsettled: Vec<Settled>,
+    next_due: Option<Timestamp>,
+    /// The platform does not know us any more, for this reason.
+    pub(super) auth_failed: Option<String>,
+}
+
+impl Drain {
+    pub(super) fn new(
+        shared: Arc<Shared>,
+        connector: Arc<Connector>,
+        adapter: Arc<dyn ConnectorAdapter>,
+        lease: Lease,
+    ) -> Self {
+        Self {
+            repeat: adapter.capabilities().repeat,
+            shared,
+            connector,
+            adapter,
+            lease,
+            sends: JoinSet::new(),
+            looks: JoinSet::new(),
+            looking: HashSet::new(),
+            found: Vec::new(),
+            unsettled: Vec::new(),
+            next_due: None,
+            auth_failed: None,
+        }
+    }
+
+    /// Whether nothing is under way.
+    pub(super) fn is_empty(&self) -> bool {
+        self.sends.is_empty() && self.unsettled.is_empty()
+    }
+
+    /// Begins what is due. What fails here is tried again at the next look.
+    pub(super) async fn start(&mut self) {
+        if let Err(error) = self.try_start().await {
+            let (connector, error) = (&self.connector.id, describe(&error));
+            tracing::warn!(%connector, error, "nothing could be sent; trying again");
+            self.next_due = Some(self.shared.clock.now() + PAUSE.into());
+        }
+    }
+
+    async fn try_start(&mut self) -> Result<(), crate::ChannelError> {
+        let lanes = usize::try_from(self.connector.queue.lanes).unwrap_or(usize::MAX);
+        let free = lanes.saturating_sub(self.sends.len() + self.looking.len());
+        let id = self.connector.id.clone();
+        self.next_due = None;
+        if free == 0 {
+            return Ok(());
+        }
+        // Those that are looked for are due until the answer is written down.
+        let limit = free.saturating_add(self.looking.len());
+        let due = self.shared.outbox.due(&id, u32::try_from(limit).unwrap_or(u32::MAX)).await?;
+        let mut to_send = Vec::new();
+        for due in due {
+            match due {
+                Due::Look(stored) => self.look(stored),
+                Due::Send(stored) => to_send.push(stored),
+            }
+        }
+        if to_send.is_empty() {
+            self.next_due = self.shared.outbox.next_due(&id).await?;
+            return Ok(());
+        }
+        let (attempts, mut permits) = self.admit(to_send).await;
+        for begun in self.shared.outbox.begin(&self.lease, self.repeat, attempts).await? {
+            if let Some(permit) = permits.remove(&begun.stored.key) {
+                self.send(begun, permit);
+            }
+        }
+        Ok(())
+    }
+
+    /// Asks the platform for its leave, for all at once. An adapter that does not answer is asked
+    /// again a little later.
+    async fn admit(&self, due: Vec<Stored>) -> (Vec<Attempt>, HashMap<EntryKey, Permit>) {
+        let (mut attempts, mut permits) = (Vec::with_capacity(due.len()), HashMap::new());
+        let asked =
+            due.iter().map(|stored| tokio::time::timeout(PAUSE, self.adapter.admit(stored)));
+        let answers = join_all(asked).await;
+        let later = self.shared.clock.now() + PAUSE.into();
+        for (stored, answer) in due.into_iter().zip(answers) {
+            attempts.push(match answer.unwrap_or(Admission::NotBefore(later)) {
+                Admission::Ready(permit) => {
+                    permits.insert(stored.key.clone(), permit);
+                    Attempt::Begin(stored)
+                }
+                Admission::NotBefore(until) => Attempt::Wait(stored, until),
+            });
+        }
+        (attempts, permits)
+    }
+
+    fn send(&mut self, begun: Begun, permit: Permit) {
+        let adapter = self.adapter.clone();
+        let limit = Duration::from(self.connector.queue.attempt_timeout);
+        self.sends.spawn(async move {
+            crash_point!("outbox.before_send");
+            let sending = AssertUnwindSafe(adapter.send(&begun.stored, permit)).catch_unwind();
+            let report = match tokio::time::timeout(limit, sending).await {
+                Ok(Ok(report)) => report,
+                Ok(Err(_panic)) => unclear("the connector failed while it sent"),
+                Err(_elapsed) => unclear("the platform did not answer in time"),
+            };
+            crash_point!("outbox.after_send");
+            Settled { begun, report }
+        });
+    }
+
+    fn look(&mut self, stored: Stored) {
+        if !self.looking.insert(stored.key.clone()) {
+            return;
+        }
+        let adapter = self.adapter.clone();
+        let limit = Duration::from(self.connector.queue.attempt_timeout);
+        self.looks.spawn(async move {
+            let looking = AssertUnwindSafe(adapter.reconcile(&stored)).catch_unwind();
+            let found = tokio::time::timeout(limit, looking).await.ok().and_then(Result::ok);
+            let unclear = Found { outcome: Reconciled::StillUnknown, native: None };
+            (stored.key, found.unwrap_or(unclear))
+        });
+    }
+
+    /// Waits until something has ended or something is due. May be dropped at any time.
+    pub(super) async fn progress(&mut self) {
+        let due = self.next_due.map(|due| due.since(self.shared.clock.now()).into());
+        let written = self.unsettled.is_empty() && self.found.is_empty();
+        let pause = if written { due } else { Some(PAUSE) };
+        tokio::select! {
+            Some(ended) = self.sends.join_next() => self.unsettled.extend(ended.ok()),
+            Some(found) = self.looks.join_next() => self.found.extend(found.ok()),
+            () = pause_for(pause) => {}
+        }
+    }
+
+    /// Writes down what has ended. What the database does not take is kept for the next time.
+    pub(super) async fn write(&mut self) {
+        self.settle().await;
+        for (key, found) in std::mem::take(&mut self.found) {
+            self.reconciled(key, found).await;
+        }
+    }
+
+    async fn settle(&mut self) {
+        while self.unsettled.len() < SETTLED_TOGETHER
+            && let Some(ended) = self.sends.try_join_next()
+        {
+            self.unsettled.extend(ended.ok());
+        }
+        if self.unsettled.is_empty() {
+            return;
+        }
+        for settled in &self.unsettled {
+            if let Report::AuthFailed { reason } = &settled.report {
+                self.auth_failed = Some(reason.clone());
+            }
+        }
+        match self.shared.outbox.settle(self.repeat, self.unsettled.clone()).await {
+            Ok(()) => self.unsettled.clear(),
+            Err(error) => {
+                let (connector, error) = (&self.connector.id, describe(&error));
+                tracing::warn!(%connector, error, "what came of attempts waits to be written down");
+            }
+        }
+    }
+
+    async fn reconciled(&mut self, key: EntryKey, found: Found) {
+        let (lease, outbox, native) = (&self.lease, &self.shared.outbox, found.native.clone());
+        match outbox.reconciled(lease, self.repeat, &key, found.outcome, native).await {
+            Ok(()) => {
+                self.looking.remove(&key);
+            }
+            Err(error) => {
+                let (connector, error) = (&self.connector.id, describe(&error));
+                tracing::warn!(%connector, error, "what became of a message waits to be kept");
+                self.found.push((key, found));
+            }
+        }
+    }
+}
+
+fn unclear(reason: &str) -> Report {
+    Report::Unknown { reason: reason.to_owned() }
+}
+
+async fn pause_for(pause: Option<Duration>) {
+    match pause {
+        Some(pause) => tokio::time::sleep(pause).await,
+        None => std::future::pending().await,
+    }
+}

@@ -1,0 +1,112 @@
+//! What a platform takes only in pieces.
+
+use palyra_common::runtime_contracts::{DeadLetterReason, OutboxState};
+use palyra_common::time::Duration;
+use palyra_connector_core::{Enqueued, Envelope, Release};
+use palyra_policy::outbox::{Reconciled, Repeat, Resolution};
+
+use crate::world::{World, connector, delivered, key, name, on_every_engine, rejected, unclear};
+
+on_every_engine!(
+    parts_follow_each_other,
+    when_one_dies_the_rest_dies_with_it_and_is_replayed_with_it,
+    when_one_is_unknown_the_rest_waits_aside_and_comes_back_first,
+    a_part_that_is_sent_again_takes_the_rest_along,
+    a_part_that_was_not_delivered_goes_again_in_its_place,
+    what_is_taken_back_is_taken_back_whole,
+);
+
+const THREE: &[&str] = &["one", "two", "three"];
+
+async fn send_three(world: &World) {
+    world.outbox.enqueue(World::envelope("long", "a", THREE)).await.unwrap();
+    world.enqueue("next", "a").await;
+}
+
+/// Everything that goes out from now on, in order.
+async fn rest(world: &World) -> Vec<String> {
+    let mut sent = Vec::new();
+    for _ in 0..10 {
+        sent.extend(world.round(&delivered()).await);
+    }
+    sent
+}
+
+async fn parts_follow_each_other(world: World) {
+    send_three(&world).await;
+    assert_eq!(rest(&world).await, ["long", "long/1", "long/2", "next"]);
+}
+
+async fn when_one_dies_the_rest_dies_with_it_and_is_replayed_with_it(world: World) {
+    send_three(&world).await;
+    assert_eq!(world.round(&delivered()).await, ["long"]);
+    assert_eq!(world.round(&rejected()).await, ["long/1"]);
+    assert_eq!(rest(&world).await, ["next"]);
+    let dead = OutboxState::Dead;
+    let letters = world.outbox.waiting_for_human(&connector(), dead, None, 10).await.unwrap();
+    let deaths: Vec<_> = letters.iter().map(|letter| (name(letter), letter.death)).collect();
+    assert_eq!(
+        deaths,
+        [
+            ("long/1".into(), Some(DeadLetterReason::Rejected)),
+            ("long/2".into(), Some(DeadLetterReason::PartFailed)),
+        ]
+    );
+    world.enqueue("later", "a").await;
+    world.outbox.replay(&key("long", 1)).await.unwrap();
+    assert_eq!(rest(&world).await, ["later", "long/1", "long/2"]);
+}
+
+async fn make_second_part_unknown(world: &World) {
+    send_three(world).await;
+    assert_eq!(world.round(&delivered()).await, ["long"]);
+    assert_eq!(world.round(&unclear()).await, ["long/1"]);
+    assert_eq!(rest(world).await, [""; 0]);
+    world.pass(Duration::from_secs(5));
+    reconcile(world, Reconciled::StillUnknown).await;
+    assert_eq!(world.round(&delivered()).await, ["next"]);
+}
+
+async fn reconcile(world: &World, found: Reconciled) {
+    let (lease, part) = (&world.lease, key("long", 1));
+    world.outbox.reconciled(lease, Repeat::Never, &part, found, None).await.unwrap();
+}
+
+async fn when_one_is_unknown_the_rest_waits_aside_and_comes_back_first(world: World) {
+    make_second_part_unknown(&world).await;
+    world.enqueue("later", "a").await;
+    world.outbox.resolve(&key("long", 1), Resolution::MarkDelivered).await.unwrap();
+    assert_eq!(rest(&world).await, ["long/2", "later"]);
+}
+
+async fn a_part_that_is_sent_again_takes_the_rest_along(world: World) {
+    make_second_part_unknown(&world).await;
+    world.enqueue("later", "a").await;
+    world.outbox.resolve(&key("long", 1), Resolution::Resend).await.unwrap();
+    assert_eq!(rest(&world).await, ["later", "long/1", "long/2"]);
+}
+
+/// The platform is asked once more, by somebody who has seen the message after all.
+async fn a_part_that_was_not_delivered_goes_again_in_its_place(world: World) {
+    make_second_part_unknown(&world).await;
+    world.enqueue("later", "a").await;
+    reconcile(&world, Reconciled::NotDelivered).await;
+    assert_eq!(rest(&world).await, ["long/1", "long/2", "later"]);
+}
+
+async fn what_is_taken_back_is_taken_back_whole(world: World) {
+    let held = Envelope { release: Release::AfterApproval, ..World::envelope("held", "a", THREE) };
+    assert_eq!(world.outbox.enqueue(held).await.unwrap(), Enqueued::Now);
+    world.outbox.cancel(&key("held", 0)).await.unwrap();
+    send_three(&world).await;
+    world.outbox.cancel(&key("long", 0)).await.unwrap();
+    assert_eq!(rest(&world).await, ["next"]);
+    for part in 0..3 {
+        assert_eq!(world.state("held", part).await, None);
+        assert_eq!(world.state("long", part).await, None);
+    }
+    world.outbox.enqueue(World::envelope("dead", "a", THREE)).await.unwrap();
+    assert_eq!(world.round(&rejected()).await, ["dead"]);
+    world.outbox.discard(&key("dead", 0)).await.unwrap();
+    assert_eq!(world.state("dead", 2).await, None);
+}

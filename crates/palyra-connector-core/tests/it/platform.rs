@@ -1,0 +1,175 @@
+//! A platform in memory, with an adapter for it: it remembers what reached it, and fails as it is
+//! told.
+
+use std::collections::{BTreeMap, HashMap};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use palyra_common::ids::NativeMessageId;
+use palyra_common::runtime_contracts::RetryClass;
+use palyra_connector_core::{
+    AdapterContext, AdapterRegistry, Admission, Capabilities, Connector, ConnectorAdapter, End,
+    Found, Operation, Permit, Report, RuntimeSnapshot, Stored, Waiting,
+};
+use palyra_policy::outbox::{Reconciled, Repeat};
+use tokio::sync::watch;
+
+/// What happens to a request.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Fault {
+    None,
+    /// Refused before anything is done.
+    Refuse,
+    /// Done, but the answer is lost.
+    LoseAnswer,
+    /// Never answered.
+    Hang,
+    Panic,
+    Unauthorized,
+    /// What [`Platform::roll`] says: mostly none of the above.
+    Random,
+}
+
+/// The other side, shared by all adapters of all connectors.
+#[derive(Default)]
+pub(crate) struct Platform {
+    /// What arrived, by conversation, in order.
+    pub(crate) arrived: Mutex<BTreeMap<String, Vec<String>>>,
+    faults: Mutex<HashMap<String, Fault>>,
+    seed: AtomicU64,
+    /// How often an adapter was started, by connector.
+    pub(crate) starts: Mutex<HashMap<String, u64>>,
+    /// How many adapters are connected.
+    pub(crate) connected: AtomicU64,
+}
+
+impl Platform {
+    pub(crate) fn set(&self, connector: &str, fault: Fault) {
+        self.faults.lock().unwrap().insert(connector.to_owned(), fault);
+    }
+
+    fn fault(&self, connector: &str) -> Fault {
+        let fault = self.faults.lock().unwrap().get(connector).copied().unwrap_or(Fault::None);
+        if fault == Fault::Random { self.roll() } else { fault }
+    }
+
+    /// One in four goes wrong.
+    fn roll(&self) -> Fault {
+        let n = self.seed.fetch_add(1, Ordering::SeqCst).wrapping_mul(6_364_136_223_846_793_005);
+        match (n >> 33) % 8 {
+            0 => Fault::Refuse,
+            1 => Fault::LoseAnswer,
+            _ => Fault::None,
+        }
+    }
+
+    /// Keeps a message once, by its name.
+    fn keep(&self, stored: &Stored) {
+        let Operation::Send { .. } = &stored.operation else { return };
+        let mut arrived = self.arrived.lock().unwrap();
+        let said = arrived.entry(stored.conversation.to_string()).or_default();
+        let name = crate::world::name(stored);
+        if !said.contains(&name) {
+            said.push(name);
+        }
+    }
+
+    pub(crate) fn count(&self) -> usize {
+        self.arrived.lock().unwrap().values().map(Vec::len).sum()
+    }
+
+    fn has(&self, stored: &Stored) -> bool {
+        let arrived = self.arrived.lock().unwrap();
+        let said = arrived.get(stored.conversation.as_str());
+        said.is_some_and(|said| said.contains(&crate::world::name(stored)))
+    }
+}
+
+/// Makes adapters for [`Platform`].
+pub(crate) struct Adapters(pub(crate) Arc<Platform>, pub(crate) Repeat);
+
+impl AdapterRegistry for Adapters {
+    fn build(&self, connector: &Connector) -> Result<Arc<dyn ConnectorAdapter>, String> {
+        if connector.kind != "memory" && connector.kind != "echo" {
+            return Err(format!("there is no connector of kind {}", connector.kind));
+        }
+        let id = connector.id.to_string();
+        Ok(Arc::new(Memory { id, platform: self.0.clone(), repeat: self.1 }))
+    }
+}
+
+struct Memory {
+    id: String,
+    platform: Arc<Platform>,
+    repeat: Repeat,
+}
+
+impl ConnectorAdapter for Memory {
+    fn capabilities(&self) -> Capabilities {
+        Capabilities {
+            edit: false,
+            delete: false,
+            react: false,
+            threads: false,
+            history: true,
+            max_text: 2_000,
+            repeat: self.repeat,
+        }
+    }
+
+    fn run(&self, _: AdapterContext, mut shutdown: watch::Receiver<bool>) -> Waiting<'_, End> {
+        Box::pin(async move {
+            *self.platform.starts.lock().unwrap().entry(self.id.clone()).or_default() += 1;
+            if self.platform.fault(&self.id) == Fault::Panic {
+                panic!("on purpose");
+            }
+            self.platform.connected.fetch_add(1, Ordering::SeqCst);
+            let _ = shutdown.wait_for(|stop| *stop).await;
+            self.platform.connected.fetch_sub(1, Ordering::SeqCst);
+            End::AsAsked
+        })
+    }
+
+    fn admit<'a>(&'a self, _: &'a Stored) -> Waiting<'a, Admission> {
+        Box::pin(async { Admission::Ready(Permit::default()) })
+    }
+
+    fn send<'a>(&'a self, stored: &'a Stored, _: Permit) -> Waiting<'a, Report> {
+        Box::pin(async move {
+            match self.platform.fault(&self.id) {
+                Fault::None | Fault::Random => {
+                    self.platform.keep(stored);
+                    let native = format!("n-{}", stored.key.envelope);
+                    Report::Delivered { native: native.parse::<NativeMessageId>().ok() }
+                }
+                Fault::Refuse => {
+                    let class = RetryClass::TransientNetwork;
+                    Report::Retry { class, after: None, reason: "refused".into() }
+                }
+                Fault::LoseAnswer => {
+                    self.platform.keep(stored);
+                    Report::Unknown { reason: "no answer".into() }
+                }
+                Fault::Hang => std::future::pending().await,
+                Fault::Panic => panic!("on purpose"),
+                Fault::Unauthorized => Report::AuthFailed { reason: "401".into() },
+            }
+        })
+    }
+
+    fn reconcile<'a>(&'a self, stored: &'a Stored) -> Waiting<'a, Found> {
+        Box::pin(async move {
+            tokio::time::sleep(Duration::from_millis(1)).await;
+            let outcome = match self.platform.has(stored) {
+                true => Reconciled::Delivered,
+                false => Reconciled::NotDelivered,
+            };
+            Found { outcome, native: None }
+        })
+    }
+
+    fn snapshot(&self) -> RuntimeSnapshot {
+        RuntimeSnapshot::default()
+    }
+}

@@ -1,0 +1,315 @@
+//! Connectors at work: real time, a platform in memory.
+
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use std::time::Duration;
+
+use palyra_common::ids::ConnectorId;
+use palyra_common::runtime_contracts::{ConnectorReadiness, OutboxState, RouteReason};
+use palyra_common::time::Timestamp;
+use palyra_connector_core::{
+    ConnectorSupervisor, Connectors, EntryKey, InboundEvent, InboundSink, Outbox, QueueSettings,
+    SupervisorOptions, SystemDice, Taken,
+};
+use palyra_policy::backoff::Backoff;
+use palyra_policy::outbox::Repeat;
+use palyra_storage::lease::{LeaseKeeper, Leases};
+use palyra_storage::{Database, Sql, StorageError, SystemClock, Tx, params, sql};
+use tokio::sync::oneshot;
+use tokio::task::JoinHandle;
+
+use crate::platform::{Adapters, Fault, Platform};
+use crate::world::{World, connector, on_every_engine};
+
+on_every_engine!(
+    messages_arrive_once_and_in_order_through_every_fault,
+    where_nothing_deduplicates_the_answer_that_was_lost_is_looked_for,
+    one_that_hangs_delays_no_other,
+    one_that_dies_is_started_again,
+    a_refused_credential_keeps_the_queue_until_it_is_changed,
+    one_that_cannot_be_made_says_why,
+    another_node_goes_on_when_one_dies,
+    a_restart_takes_over_what_was_under_way,
+    who_loses_the_lease_lets_go_of_the_connection,
+);
+
+/// Long enough for any machine; nothing waits for it unless something is wrong.
+const LIMIT: Duration = Duration::from_secs(120);
+/// Short, so that a node that died is noticed soon.
+const TTL: palyra_common::time::Duration = palyra_common::time::Duration::from_secs(2);
+
+struct Deaf;
+
+impl InboundSink for Deaf {
+    fn accept(
+        &self,
+        _: &mut Tx<'_>,
+        _: &InboundEvent,
+        _: Timestamp,
+    ) -> Result<Taken, StorageError> {
+        Ok(Taken::Ignored(RouteReason::NoRule))
+    }
+}
+
+/// A node that runs connectors.
+struct Node {
+    outbox: Outbox,
+    connectors: Connectors,
+    stop: Option<oneshot::Sender<()>>,
+    running: JoinHandle<()>,
+    keeping: JoinHandle<()>,
+}
+
+impl Node {
+    fn start(db: &Database, platform: &Arc<Platform>, repeat: Repeat) -> Self {
+        let clock = Arc::new(SystemClock);
+        let leases = Leases::new(db.clone(), clock.clone(), TTL);
+        let (keeper, _) = LeaseKeeper::new(db.clone(), leases.clone());
+        let supervisor = ConnectorSupervisor::new(SupervisorOptions {
+            db: db.clone(),
+            leases,
+            clock: clock.clone(),
+            dice: Arc::new(SystemDice),
+            adapters: Arc::new(Adapters(platform.clone(), repeat)),
+            sink: Arc::new(Deaf),
+            takeover_grace: Duration::from_millis(100),
+        });
+        let (stop, stopped) = oneshot::channel();
+        Self {
+            outbox: Outbox::new(db.clone(), clock.clone(), Arc::new(SystemDice)),
+            connectors: Connectors::new(db.clone(), clock),
+            stop: Some(stop),
+            running: tokio::spawn(supervisor.run(async { drop(stopped.await) })),
+            keeping: tokio::spawn(keeper.run(std::future::pending())),
+        }
+    }
+
+    async fn add(&self, id: &str, kind: &str) -> ConnectorId {
+        let id: ConnectorId = id.parse().unwrap();
+        let ms = palyra_common::time::Duration::from_millis;
+        let queue = QueueSettings {
+            max_attempts: 1_000,
+            backoff: Backoff { base: ms(1), cap: ms(20) },
+            look_after: ms(10),
+            attempt_timeout: ms(30_000),
+            ..QueueSettings::default()
+        };
+        self.connectors.add(id.clone(), kind, serde_json::json!({}), queue).await.unwrap();
+        id
+    }
+
+    async fn send(&self, connector: &ConnectorId, id: &str, conversation: &str) {
+        let mut envelope = World::envelope(id, conversation, &[id]);
+        envelope.connector = connector.clone();
+        self.outbox.enqueue(envelope).await.unwrap();
+    }
+
+    async fn stop(mut self) {
+        drop(self.stop.take());
+        tokio::time::timeout(LIMIT, &mut self.running).await.unwrap().unwrap();
+        self.keeping.abort();
+    }
+
+    /// As if the process were gone: nothing is settled, nothing given back.
+    fn die(self) {
+        self.running.abort();
+        self.keeping.abort();
+    }
+}
+
+async fn until(what: &str, mut holds: impl AsyncFnMut() -> bool) {
+    let holds = async {
+        while !holds().await {
+            tokio::time::sleep(Duration::from_millis(5)).await;
+        }
+    };
+    assert!(tokio::time::timeout(LIMIT, holds).await.is_ok(), "never: {what}");
+}
+
+/// The connector of the world is of no use here: its time stands still.
+async fn fresh(world: &World) {
+    world.connectors.set_enabled(&connector(), false).await.unwrap();
+}
+
+async fn flood(node: &Node, connector: &ConnectorId, messages: usize, conversations: usize) {
+    for n in 0..messages {
+        let conversation = format!("c{}", n % conversations);
+        node.send(connector, &format!("m{n}"), &conversation).await;
+    }
+}
+
+fn assert_in_order(platform: &Platform, messages: usize, conversations: usize) {
+    let arrived = platform.arrived.lock().unwrap();
+    for (conversation, said) in &*arrived {
+        let lane: usize = conversation[1..].parse().unwrap();
+        let sent = (lane..messages).step_by(conversations).map(|n| format!("m{n}"));
+        assert_eq!(*said, sent.collect::<Vec<_>>(), "{conversation}");
+    }
+    assert_eq!(arrived.len(), conversations);
+}
+
+async fn messages_arrive_once_and_in_order_through_every_fault(world: World) {
+    fresh(&world).await;
+    let platform = Arc::new(Platform::default());
+    let within = Repeat::Within(palyra_common::time::Duration::from_hours(1));
+    let node = Node::start(&world.db, &platform, within);
+    let id = node.add("memory:a", "memory").await;
+    platform.set("memory:a", Fault::Random);
+    flood(&node, &id, 300, 20).await;
+    until("all arrive", async || platform.count() == 300).await;
+    assert_in_order(&platform, 300, 20);
+    until("all is settled", async || node.outbox.next_due(&id).await.unwrap().is_none()).await;
+    node.stop().await;
+}
+
+async fn where_nothing_deduplicates_the_answer_that_was_lost_is_looked_for(world: World) {
+    fresh(&world).await;
+    let platform = Arc::new(Platform::default());
+    let node = Node::start(&world.db, &platform, Repeat::Never);
+    let id = node.add("memory:a", "memory").await;
+    platform.set("memory:a", Fault::LoseAnswer);
+    flood(&node, &id, 20, 4).await;
+    until("all arrive", async || platform.count() == 20).await;
+    assert_in_order(&platform, 20, 4);
+    node.stop().await;
+}
+
+async fn one_that_hangs_delays_no_other(world: World) {
+    fresh(&world).await;
+    let platform = Arc::new(Platform::default());
+    let node = Node::start(&world.db, &platform, Repeat::Never);
+    let (hanging, healthy) =
+        (node.add("memory:hanging", "memory").await, node.add("memory:healthy", "memory").await);
+    platform.set("memory:hanging", Fault::Hang);
+    for n in 0..200 {
+        node.send(&hanging, &format!("h{n}"), &format!("c{n}")).await;
+    }
+    flood(&node, &healthy, 100, 5).await;
+    // The others would take half a minute each.
+    until("the healthy one's arrive", async || platform.count() == 100).await;
+    assert_in_order(&platform, 100, 5);
+    node.die();
+}
+
+async fn one_that_dies_is_started_again(world: World) {
+    fresh(&world).await;
+    let platform = Arc::new(Platform::default());
+    platform.set("memory:a", Fault::Panic);
+    let node = Node::start(&world.db, &platform, Repeat::Never);
+    let id = node.add("memory:a", "memory").await;
+    let starts = || platform.starts.lock().unwrap().get("memory:a").copied().unwrap_or_default();
+    until("it is started again", async || starts() >= 2).await;
+    platform.set("memory:a", Fault::None);
+    node.send(&id, "m0", "c0").await;
+    until("it works again", async || platform.count() == 1).await;
+    // A panic in the middle of a send is an outcome that nobody knows; the platform is asked.
+    platform.set("memory:a", Fault::Panic);
+    node.send(&id, "m1", "c0").await;
+    let m1 = EntryKey { connector: id.clone(), envelope: "m1".parse().unwrap(), part: 0 };
+    let tried = async || {
+        node.outbox.entry(&m1).await.unwrap().is_some_and(|stored| stored.entry.attempts > 0)
+    };
+    until("it was tried", tried).await;
+    platform.set("memory:a", Fault::None);
+    until("it arrives", async || platform.count() == 2).await;
+    node.stop().await;
+}
+
+async fn a_refused_credential_keeps_the_queue_until_it_is_changed(world: World) {
+    fresh(&world).await;
+    let platform = Arc::new(Platform::default());
+    let node = Node::start(&world.db, &platform, Repeat::Never);
+    let id = node.add("memory:a", "memory").await;
+    platform.set("memory:a", Fault::Unauthorized);
+    flood(&node, &id, 10, 2).await;
+    let readiness = async || node.connectors.get(&id).await.unwrap().readiness;
+    until("it is locked out", async || readiness().await == ConnectorReadiness::AuthFailed).await;
+    let told = node.connectors.get(&id).await.unwrap();
+    assert_eq!(told.readiness_reason.as_deref(), Some("401"));
+    assert!(told.stopped_since.is_some());
+    let dead = node.outbox.waiting_for_human(&id, OutboxState::Dead, None, 10).await.unwrap();
+    assert!(dead.is_empty());
+    platform.set("memory:a", Fault::None);
+    let settings = serde_json::json!({ "token": "another" });
+    assert!(node.connectors.configure(&id, settings, told.queue).await.unwrap());
+    until("the queue goes out", async || platform.count() == 10).await;
+    assert_in_order(&platform, 10, 2);
+    node.stop().await;
+}
+
+async fn one_that_cannot_be_made_says_why(world: World) {
+    fresh(&world).await;
+    let platform = Arc::new(Platform::default());
+    let node = Node::start(&world.db, &platform, Repeat::Never);
+    let id = node.add("carrier:pigeon", "pigeon").await;
+    let get = async || node.connectors.get(&id).await.unwrap();
+    let misconfigured = ConnectorReadiness::Misconfigured;
+    until("it says so", async || get().await.readiness == misconfigured).await;
+    let reason = get().await.readiness_reason.unwrap();
+    assert!(reason.contains("pigeon"), "{reason}");
+    node.stop().await;
+}
+
+async fn another_node_goes_on_when_one_dies(world: World) {
+    let Some(second) = world.second_node().await else { return };
+    fresh(&world).await;
+    let platform = Arc::new(Platform::default());
+    let within = Repeat::Within(palyra_common::time::Duration::from_hours(1));
+    let first = Node::start(&world.db, &platform, within);
+    let id = first.add("memory:a", "memory").await;
+    first.send(&id, "m0", "c0").await;
+    until("the first works", async || platform.count() == 1).await;
+    let second = Node::start(&second, &platform, within);
+    platform.set("memory:a", Fault::Hang);
+    flood(&second, &id, 20, 4).await;
+    let begun = async || {
+        let key = EntryKey { connector: id.clone(), envelope: "m1".parse().unwrap(), part: 0 };
+        let entry = first.outbox.entry(&key).await.unwrap();
+        entry.is_some_and(|stored| stored.entry.state == OutboxState::Sending)
+    };
+    until("something is under way", begun).await;
+    first.die();
+    platform.set("memory:a", Fault::None);
+    until("the second goes on", async || platform.count() == 20).await;
+    assert_in_order(&platform, 20, 4);
+    assert_eq!(platform.starts.lock().unwrap()["memory:a"], 2);
+    second.stop().await;
+}
+
+async fn a_restart_takes_over_what_was_under_way(mut world: World) {
+    fresh(&world).await;
+    let platform = Arc::new(Platform::default());
+    let first = Node::start(&world.db, &platform, Repeat::Never);
+    let id = first.add("memory:a", "memory").await;
+    platform.set("memory:a", Fault::Hang);
+    first.send(&id, "m0", "c0").await;
+    let key = EntryKey { connector: id.clone(), envelope: "m0".parse().unwrap(), part: 0 };
+    let sending = async || {
+        let entry = first.outbox.entry(&key).await.unwrap();
+        entry.is_some_and(|stored| stored.entry.state == OutboxState::Sending)
+    };
+    until("it is under way", sending).await;
+    first.die();
+    world.restart().await;
+    platform.set("memory:a", Fault::None);
+    // The platform is asked, has not seen it, and gets it.
+    let second = Node::start(&world.db, &platform, Repeat::Never);
+    until("it arrives", async || platform.count() == 1).await;
+    second.stop().await;
+}
+
+async fn who_loses_the_lease_lets_go_of_the_connection(world: World) {
+    const STEAL: Sql = sql!(
+        "UPDATE leases SET owner = 'somebody', token = token + 1000, expires_at = $1
+         WHERE name = 'connector:memory:a'"
+    );
+    fresh(&world).await;
+    let platform = Arc::new(Platform::default());
+    let node = Node::start(&world.db, &platform, Repeat::Never);
+    node.add("memory:a", "memory").await;
+    let connected = || platform.connected.load(Ordering::SeqCst);
+    until("it is connected", async || connected() == 1).await;
+    world.db.write(|tx| tx.execute(&STEAL, params![i64::MAX])).await.unwrap();
+    until("it lets go", async || connected() == 0).await;
+    node.stop().await;
+}
