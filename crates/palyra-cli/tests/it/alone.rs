@@ -56,6 +56,9 @@ fn what_is_asked_wrongly_is_2() {
         &["deployment", "explain", "cloud"],
         &["help", "frobnicate"],
         &["--host", "http://127.0.0.1:1", "daemon", "stop"],
+        &["daemon", "stop", "--wait", "86401"],
+        &["daemon", "start", "--wait", "18446744073709551615"],
+        &["daemon", "restart", "--wait", "18446744073709551615"],
     ] {
         world.palyra(arguments).expect(2);
     }

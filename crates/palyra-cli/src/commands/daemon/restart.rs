@@ -27,7 +27,7 @@ Examples:
 )]
 pub(crate) struct Arguments {
     /// How many seconds to wait, for the end and for the start
-    #[arg(long, value_name = "SECONDS", default_value = "60")]
+    #[arg(long, value_name = "SECONDS", default_value = "60", value_parser = running::wait())]
     wait: u64,
     /// Options of palyrad
     #[arg(last = true, value_name = "OPTIONS")]

@@ -5,6 +5,7 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
+use clap::builder::RangedU64ValueParser;
 use palyra_client::ClientError;
 use palyra_common::api::Status;
 use palyra_common::data_dir::{RUNTIME_FILE, Running};
@@ -18,6 +19,13 @@ const RUNTIME_FILE_BYTES: u64 = 64 << 10;
 /// How long a daemon that answers may take to write its runtime file.
 const FILE_LIMIT: Duration = Duration::from_secs(2);
 pub(super) const POLL: Duration = Duration::from_millis(50);
+/// A day: no start or stop takes longer, and clocks cannot count to every number of seconds.
+const LONGEST_WAIT: u64 = 86_400;
+
+/// How a number of seconds to wait is read.
+pub(super) fn wait() -> RangedU64ValueParser {
+    clap::value_parser!(u64).range(..=LONGEST_WAIT)
+}
 
 /// What the daemon says about itself; none if no daemon runs.
 pub(super) async fn status(context: &Context) -> Result<Option<Status>, Failure> {

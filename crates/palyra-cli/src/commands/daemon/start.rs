@@ -30,7 +30,7 @@ Examples:
 )]
 pub(crate) struct Arguments {
     /// How many seconds to wait
-    #[arg(long, value_name = "SECONDS", default_value = "60")]
+    #[arg(long, value_name = "SECONDS", default_value = "60", value_parser = running::wait())]
     pub(super) wait: u64,
     /// Options of palyrad
     #[arg(last = true, value_name = "OPTIONS")]

@@ -19,7 +19,7 @@ use crate::service;
 )]
 pub(crate) struct Arguments {
     /// How many seconds to wait
-    #[arg(long, value_name = "SECONDS", default_value = "60")]
+    #[arg(long, value_name = "SECONDS", default_value = "60", value_parser = running::wait())]
     pub(super) wait: u64,
 }
 
