@@ -1,8 +1,9 @@
 //! The keyring of the system, through its own tool: what speaks to keyrings directly brings a
 //! hundred crates along.
 //!
-//! There is one entry per data directory. The next key of a rotation waits in an entry of its own,
-//! which is found by the id of the key and not by whoever looks for the one in use.
+//! There is one entry per data directory for the key in use. The next key of a rotation waits in an
+//! entry of its own, and keys that older backups need stay in such entries: these are found by the id
+//! of the key and not by whoever looks for the one in use.
 
 mod tool;
 
@@ -52,6 +53,17 @@ impl Keyring {
         self.look(&self.next(id)).await
     }
 
+    /// The key of before a rotation.
+    pub(crate) async fn kept(&self, id: &KeyId) -> Result<Option<KeyBytes>, KeyProblem> {
+        self.look(&self.by_id(id)).await
+    }
+
+    /// Keeps a key by its id, for as long as there are backups that need it. The same by whoever
+    /// does it, so it needs no lock.
+    pub(crate) async fn keep(&self, id: &KeyId, key: &KeyBytes) -> Result<(), KeyProblem> {
+        self.store(&self.by_id(id), key).await
+    }
+
     /// The key, which is made if there is none.
     pub(crate) async fn read_or_create(&self) -> Result<KeyBytes, KeyProblem> {
         let until = Instant::now() + LOCK_WAIT;
@@ -87,10 +99,12 @@ impl Keyring {
         self.store(&self.next(id), key).await
     }
 
-    /// Puts the next key in the place of the one before, then takes it away where it was. Nothing
-    /// to do if somebody has done it.
+    /// Puts the next key in the place of the one before, then takes it away where it was. It is kept
+    /// by its id as well: what is in that place later is not lost then. Nothing to do if somebody has
+    /// done it.
     pub(crate) async fn finish(&self, id: &KeyId, _: &Held) -> Result<(), KeyProblem> {
         if let Some(key) = self.pending(id).await? {
+            self.keep(id, &key).await?;
             self.store(&self.in_use(), &key).await?;
             palyra_storage::crash_point!("vault.keyring.replaced");
             self.tool.clear(&self.next(id), self.limit).await?;
@@ -133,5 +147,9 @@ impl Keyring {
 
     fn next<'a>(&'a self, id: &'a KeyId) -> Entry<'a> {
         Entry::Next { place: &self.place, id: id.as_str() }
+    }
+
+    fn by_id<'a>(&'a self, id: &'a KeyId) -> Entry<'a> {
+        Entry::Kept { place: &self.place, id: id.as_str() }
     }
 }

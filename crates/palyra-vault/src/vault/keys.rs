@@ -207,6 +207,10 @@ async fn from_keyring(
     }
     let waiting = keyring.pending(&stored.id).await?;
     let Some(key) = waiting.and_then(|bytes| verify(bytes, stored)) else {
+        let kept = keyring.kept(&stored.id).await?;
+        if let Some(key) = kept.and_then(|bytes| verify(bytes, stored)) {
+            return Ok(Some(key));
+        }
         // It may have been put in its place between the two looks.
         return in_place().await?.ok_or(KeyProblem::Keyring { what: NOT_IN_KEYRING.into() });
     };

@@ -43,7 +43,8 @@ pub struct Rotated {
     pub key_file: Option<PathBuf>,
     /// The key before, which older backups need.
     pub old_key_id: KeyId,
-    /// The file that the key before is kept in, where it came from one.
+    /// The file that the key before is kept in, where it came from one. One from the keyring is kept
+    /// there.
     pub old_key_file: Option<PathBuf>,
     /// How many versions of secrets were locked anew.
     pub versions: u64,
@@ -116,13 +117,19 @@ impl Vault {
         Ok(rotated)
     }
 
-    /// Keeps a key by its id beside the key file, if that is where it comes from.
+    /// Keeps a key by its id beside the key file or in the keyring, if that is where it comes from.
     async fn keep(&self, key: Arc<MasterKey>) -> Result<Option<PathBuf>, VaultError> {
-        let Source::File(path) = self.source()? else { return Ok(None) };
-        let kept = file::kept(path, &key.id);
-        let to = kept.clone();
-        let done = blocking(move || file::create(&to, key.bytes())).await;
-        done.map(|()| Some(kept)).map_err(VaultError::NoKey)
+        let kept = match self.source()? {
+            Source::File(path) => {
+                let kept = file::kept(path, &key.id);
+                let to = kept.clone();
+                let done = blocking(move || file::create(&to, key.bytes())).await;
+                done.map(|()| Some(kept))
+            }
+            Source::Keyring(keyring) => keyring.keep(&key.id, key.bytes()).await.map(|()| None),
+            Source::Passphrase(_) | Source::Command(_) => Ok(None),
+        };
+        kept.map_err(VaultError::NoKey)
     }
 
     async fn next(&self, old: &MasterKey, new: NewMaster) -> Result<Next, VaultError> {

@@ -5,11 +5,12 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use palyra_storage::{Database, OpenOptions, SystemClock, describe};
+use palyra_storage::{Database, OpenOptions, Sql, SystemClock, Tx, describe, params, sql};
 use palyra_testkit::crash::CrashPlan;
 use palyra_testkit::process::{Builder, Stream, is_reexecuted, reexec_test};
 use palyra_vault::{KeySource, NewMaster, Redactor, Vault, VaultConfig, VaultError};
 
+use crate::rotation::{UNDO_NEW, UNDO_OLD};
 use crate::world::{World, anna, get, on_every_engine, set};
 
 const LIMIT: Duration = Duration::from_secs(120);
@@ -24,7 +25,11 @@ const POINTS: [(&str, bool); 5] = [
     ("vault.rotate.replaced", true),
 ];
 
-on_every_engine!(the_keyring_keeps_the_key, a_rotation_survives_a_crash_anywhere);
+on_every_engine!(
+    the_keyring_keeps_the_key,
+    a_backup_from_before_a_rotation_finds_its_key,
+    a_rotation_survives_a_crash_anywhere,
+);
 
 struct StandIn<'a> {
     world: &'a World,
@@ -67,9 +72,21 @@ impl<'a> StandIn<'a> {
 
     /// The entry of the key in use.
     fn entry(&self) -> PathBuf {
+        self.of_service("palyra").next().unwrap()
+    }
+
+    fn of_service(&self, service: &str) -> impl Iterator<Item = PathBuf> {
+        let start = format!("service_{service}_");
         let name = |path: &Path| path.file_name().unwrap().to_string_lossy().into_owned();
-        let mut entries = self.entries().into_iter();
-        entries.find(|path| name(path).starts_with("service_palyra_")).unwrap()
+        self.entries().into_iter().filter(move |path| name(path).starts_with(&start))
+    }
+
+    /// The database, while no child has it.
+    async fn with_db<T>(&self, work: impl AsyncFnOnce(&Database) -> T) -> T {
+        let db = Database::open(self.world.options.clone()).await.unwrap();
+        let done = work(&db).await;
+        db.close().await;
+        done
     }
 }
 
@@ -146,7 +163,42 @@ async fn the_keyring_keeps_the_key(world: World) {
     assert_eq!(keyring.run("read"), "read");
     assert_eq!(keyring.run("rotate"), "rotated 4, then Nothing");
     assert_eq!(keyring.run("read"), "read");
-    assert_eq!(keyring.entries().len(), 1);
+    assert_eq!(keyring.of_service("palyra-kept").count(), 2, "the old one and the one in use");
+    assert_eq!(keyring.entries().len(), 3);
+}
+
+const LOCKED: Sql = sql!("SELECT name, key_id, wrapped_key FROM secrets");
+const UNDO_SECRET: Sql = sql!("UPDATE secrets SET key_id = $2, wrapped_key = $3 WHERE name = $1");
+
+/// The rows are as they were before, and the entry of the key in use is not.
+async fn a_backup_from_before_a_rotation_finds_its_key(world: World) {
+    let keyring = StandIn::of(&world).await;
+    keyring.run("fill");
+    let read = |tx: &mut Tx<'_>| {
+        tx.query(&LOCKED, params![], |row| {
+            let (name, key, wrapped): (String, String, Vec<u8>) =
+                (row.get(0)?, row.get(1)?, row.get(2)?);
+            Ok((name, key, wrapped))
+        })
+    };
+    let rows = keyring.with_db(async |db| db.read(read).await.unwrap()).await;
+    keyring.run("rotate");
+    let newer = std::fs::read(keyring.entry()).unwrap();
+    let undo = move |tx: &mut Tx<'_>| {
+        tx.execute(&UNDO_NEW, params![])?;
+        tx.execute(&UNDO_OLD, params![rows[0].1.as_str()])?;
+        for (name, key, wrapped) in &rows {
+            tx.execute(&UNDO_SECRET, params![name.as_str(), key.as_str(), wrapped.as_slice()])?;
+        }
+        Ok(())
+    };
+    keyring.with_db(async |db| db.write(undo).await.unwrap()).await;
+    assert_eq!(keyring.run("read"), "read");
+    // From there on it goes on, and the key of the newer backups stays as well.
+    assert_eq!(keyring.run("rotate"), "rotated 4, then Nothing");
+    assert_eq!(keyring.run("read"), "read");
+    let mut kept = keyring.of_service("palyra-kept");
+    assert!(kept.any(|entry| std::fs::read(entry).unwrap() == newer));
 }
 
 async fn a_rotation_survives_a_crash_anywhere(world: World) {
@@ -163,5 +215,6 @@ async fn a_rotation_survives_a_crash_anywhere(world: World) {
     }
     assert_eq!(keyring.run("rotate"), "rotated 4, then Nothing");
     assert_eq!(keyring.run("read"), "read");
-    assert_eq!(keyring.entries().len(), 1, "what crashes have left was cleared");
+    let left = keyring.of_service("palyra-next").count();
+    assert_eq!(left, 0, "what crashes have left was cleared");
 }

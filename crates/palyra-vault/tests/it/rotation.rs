@@ -71,8 +71,9 @@ fn key_files(world: &World) -> usize {
 
 const WRAPPED: Sql = sql!("SELECT wrapped_key FROM secrets");
 const UNDO_SECRET: Sql = sql!("UPDATE secrets SET key_id = $1, wrapped_key = $2");
-const UNDO_NEW: Sql = sql!("UPDATE vault_keys SET in_use = NULL WHERE in_use = 1");
-const UNDO_OLD: Sql = sql!("UPDATE vault_keys SET in_use = 1, retired_at = NULL WHERE id = $1");
+pub(crate) const UNDO_NEW: Sql = sql!("UPDATE vault_keys SET in_use = NULL WHERE in_use = 1");
+pub(crate) const UNDO_OLD: Sql =
+    sql!("UPDATE vault_keys SET in_use = 1, retired_at = NULL WHERE id = $1");
 
 /// The rows are as they were before, and the key file is not.
 async fn a_backup_from_before_a_rotation_finds_its_key(world: World) {

@@ -7,12 +7,17 @@ use crate::failure::Outcome;
 use crate::output::{Output, printable};
 use crate::prompt;
 
+/// Where no file is told: which of the two it was, only the daemon knows.
+const KEPT_ELSEWHERE: &str = "is kept in the keyring, by its id, if it was there; if it came from a \
+                              passphrase or a command, keep that";
+
 const PASSPHRASE_BYTES: usize = 4 << 10;
 
 /// Lock all secrets with a new master key
 ///
 /// The values stay as they are. A backup that was made before needs the old key for its secrets,
-/// which is kept beside the key file, named by its id; there restoring finds it.
+/// which is kept beside the key file or in the keyring, by its id; there restoring finds it. A
+/// passphrase or a command of before is not kept: that is up to you.
 #[derive(Debug, clap::Args)]
 #[command(
     verbatim_doc_comment,
@@ -52,8 +57,7 @@ fn text(_: &Output, rotated: &MasterRotated) -> String {
         file.as_deref().map(|file| format!("{before}{}", printable(file)))
     };
     let new = place(&rotated.key_file, ", in ").unwrap_or_default();
-    let old = place(&rotated.old_key_file, "is kept in ")
-        .unwrap_or_else(|| "is not kept here: keep what it came from".into());
+    let old = place(&rotated.old_key_file, "is kept in ").unwrap_or_else(|| KEPT_ELSEWHERE.into());
     format!(
         "{} versions of secrets are locked with the new key {key}{new}.\nThe old key {} {old}; \
          backups made before need it.\n{next}",

@@ -80,15 +80,17 @@ async fn the_next_key_is_seen_only_by_its_id_until_it_takes_over() {
         keyring.finish(&id, &held).await.unwrap();
         assert!(*keyring.read().await.unwrap().unwrap() == *new);
         assert!(keyring.pending(&id).await.unwrap().is_none());
+        assert!(*keyring.kept(&id).await.unwrap().unwrap() == *new);
+        assert!(keyring.kept(&unused_id).await.unwrap().is_none());
         // A second time, and for one that is not there, it does nothing.
         keyring.finish(&id, &held).await.unwrap();
         assert!(*keyring.pending(&unused_id).await.unwrap().unwrap() == *unused);
         keyring.discard_all(&held).await.unwrap();
-        assert_eq!(world.entries(), 1);
+        assert_eq!(world.entries(), 2);
 
         keyring.write_pending(&unused_id, &unused, &held).await.unwrap();
         keyring.discard(&unused_id, &held).await.unwrap();
-        assert_eq!(world.entries(), 1);
+        assert_eq!(world.entries(), 2);
         assert!(*keyring.read().await.unwrap().unwrap() == *new);
     }
 }

@@ -13,6 +13,7 @@ use super::super::program::{self, Complaints, Ended, Failed};
 const LABEL: &str = "Master key of Palyra";
 const IN_USE: &str = "palyra";
 const NEXT: &str = "palyra-next";
+const KEPT: &str = "palyra-kept";
 
 /// More next keys than crashes ever leave.
 const MOST_NEXT: usize = 100;
@@ -29,6 +30,10 @@ pub(super) enum Entry<'a> {
         place: &'a str,
     },
     Next {
+        place: &'a str,
+        id: &'a str,
+    },
+    Kept {
         place: &'a str,
         id: &'a str,
     },
@@ -118,6 +123,7 @@ impl Tool {
                 let attributes: &[&str] = match entry {
                     Entry::InUse { place } => &["service", IN_USE, "data-dir", place],
                     Entry::Next { place, id } => &["service", NEXT, "data-dir", place, "key", id],
+                    Entry::Kept { place, id } => &["service", KEPT, "data-dir", place, "key", id],
                     Entry::AnyNext { place } => &["service", NEXT, "data-dir", place],
                 };
                 [command, attributes].concat()
@@ -126,6 +132,7 @@ impl Tool {
                 let attributes: &[&str] = match entry {
                     Entry::InUse { place } => &["-s", IN_USE, "-a", place],
                     Entry::Next { place, id } => &["-s", NEXT, "-a", id, "-G", place],
+                    Entry::Kept { place, id } => &["-s", KEPT, "-a", id, "-G", place],
                     Entry::AnyNext { place } => &["-s", NEXT, "-G", place],
                 };
                 match action {
