@@ -26,6 +26,7 @@ pub(crate) use options::all as options;
 pub(crate) use told::without_quotations;
 
 use crate::failure::Failure;
+use crate::hosts::PublicUrl;
 use crate::transport::listen::check_address;
 
 /// The whole configuration.
@@ -70,6 +71,10 @@ pub(crate) struct HttpConfig {
     /// if it is not the usual one. A request for any other name is refused, which keeps foreign
     /// pages from reaching the daemon through a name of theirs.
     pub(crate) hosts: Vec<String>,
+    /// Where people find this daemon when a reverse proxy stands before it, such as
+    /// https://palyra.example.org. Links to log in lead there, its name counts as one of `hosts`,
+    /// and with https the cookie of a login is sent over TLS only. Empty: the address it listens on.
+    pub(crate) public_url: String,
     /// The largest body of a request in bytes.
     pub(crate) max_body_bytes: u32,
     /// The largest head of a request (its line and headers) in bytes, from 8192.
@@ -106,6 +111,7 @@ impl Default for HttpConfig {
         Self {
             bind: SocketAddr::from((Ipv4Addr::LOCALHOST, 7142)),
             hosts: Vec::new(),
+            public_url: String::new(),
             max_body_bytes: 1 << 20,
             max_header_bytes: 32 << 10,
             max_headers: 64,
@@ -135,6 +141,9 @@ pub(crate) struct GrpcConfig {
     pub(crate) max_message_bytes: u32,
     /// How many calls one connection may have under way at once.
     pub(crate) max_streams: u32,
+    /// After this a client is asked to make a new connection. Calls under way end first.
+    #[schemars(with = "String")]
+    pub(crate) max_connection_age: Duration,
 }
 
 impl Default for GrpcConfig {
@@ -144,6 +153,7 @@ impl Default for GrpcConfig {
             open_reflection: false,
             max_message_bytes: 1 << 20,
             max_streams: 64,
+            max_connection_age: Duration::from_mins(10),
         }
     }
 }
@@ -209,6 +219,15 @@ impl Config {
         if http.request_timeout < Duration::from_millis(100) {
             return refuse("http.request_timeout is at least 100ms");
         }
+        if !http.public_url.is_empty() && PublicUrl::parse(&http.public_url).is_none() {
+            return refuse(
+                "http.public_url is http:// or https:// with a host and nothing behind it, as in \
+                 https://palyra.example.org",
+            );
+        }
+        if self.grpc.max_connection_age < Duration::from_secs(1) {
+            return refuse("grpc.max_connection_age is at least 1s");
+        }
         match http.hosts.iter().find(|host| !is_host(host)) {
             Some(host) => refuse(&format!(
                 "http.hosts: {host:?} is not a host or host:port, without http:// and path"
@@ -218,7 +237,7 @@ impl Config {
     }
 }
 
-fn is_host(text: &str) -> bool {
+pub(crate) fn is_host(text: &str) -> bool {
     text.parse::<axum::http::uri::Authority>()
         .is_ok_and(|authority| !authority.as_str().contains('@') && !authority.host().is_empty())
 }

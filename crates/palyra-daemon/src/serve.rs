@@ -122,7 +122,7 @@ fn http_server(app: &App) -> http::Server {
     http::Server {
         router: router(app.clone()),
         connection: http::ConnectionOptions {
-            head_timeout: config.request_timeout.into(),
+            patience: config.request_timeout.into(),
             max_head_bytes: config.max_header_bytes as usize,
             max_headers: config.max_headers as usize,
         },
@@ -170,7 +170,7 @@ async fn announce(app: &App) -> Result<(), Failure> {
             lines.push_str("nobody has logged in yet: `palyra dashboard` gives a link\n");
         }
     } else if let Some(code) = app.identity.first_login_code(&origin).await? {
-        let link = login_link(place.http, code.secret.expose());
+        let link = login_link(app, code.secret.expose());
         lines.push_str(&format!("log in once, within ten minutes: {link}\n"));
     }
     // A closed standard output is no reason not to work.

@@ -88,7 +88,8 @@ pub(crate) fn view(app: &App) -> ConfigView {
 
 fn apply(app: &App, loaded: Loaded) -> Result<Vec<String>, Failure> {
     app.log.set_level(&loaded.config.log.level)?;
-    app.hosts.store(hosts::ours(app.place.http, &loaded.config.http.hosts));
+    let public_url = &app.config().http.public_url;
+    app.hosts.store(hosts::ours(app.place.http, &loaded.config.http.hosts, public_url));
     app.settings.store(loaded);
     let waiting = view(app).options.into_iter().filter(|option| option.next.is_some());
     Ok(waiting.map(|option| option.key).collect())

@@ -3,3 +3,4 @@
 pub(crate) mod grpc;
 pub(crate) mod http;
 pub(crate) mod listen;
+mod patient;

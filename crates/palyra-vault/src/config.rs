@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Serialize, Serializer};
 
 use crate::VaultError;
 
@@ -30,10 +30,18 @@ pub struct VaultConfig {
     pub key_file: PathBuf,
     /// The program and its arguments that print the key, 32 bytes in base64 or hex, within 10
     /// seconds. It is not run by a shell, for instance `["pass", "show", "palyra"]`.
+    #[serde(serialize_with = "program_alone")]
     pub key_command: Vec<String>,
     /// An absolute path of a file with mode 0600 that holds the passphrase. Empty: the passphrase
     /// is in `PALYRA_VAULT_PASSPHRASE`.
     pub passphrase_file: PathBuf,
+}
+
+/// Arguments may be secret, and the configuration is shown to people who may not know them.
+fn program_alone<S: Serializer>(command: &[String], serializer: S) -> Result<S::Ok, S::Error> {
+    let shown = command.first().map(String::as_str).into_iter();
+    let rest = command.get(1).map(|_| "…");
+    serializer.collect_seq(shown.chain(rest))
 }
 
 /// Where the master key comes from.

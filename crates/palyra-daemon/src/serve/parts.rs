@@ -64,7 +64,7 @@ pub(crate) async fn open(start: Start, data_dir: &Path) -> Result<(App, OpenList
         journal: JournalStore::new(db.clone()),
         identity: Identity::new(db.clone(), clock.clone()),
         leases: Leases::new(db.clone(), clock.clone(), config.storage.lease_ttl),
-        hosts: Live::new(hosts::ours(place.http, &config.http.hosts)),
+        hosts: Live::new(hosts::ours(place.http, &config.http.hosts, &config.http.public_url)),
         requests: Semaphore::new(config.http.max_requests as usize),
         rates: Rates::new(config.http.requests_per_second),
         slots: Slots::new(config.http.max_requests_per_principal),

@@ -48,6 +48,8 @@ pub(crate) async fn serve(
     let incoming = incoming::incoming(listener, limits.http.max_connections as usize, patience);
     let served = tonic::transport::Server::builder()
         .timeout(patience)
+        // A connection on which nothing happens ends with this; calls under way go on.
+        .max_connection_age(limits.grpc.max_connection_age.into())
         .http2_keepalive_interval(Some(patience))
         .http2_keepalive_timeout(Some(patience))
         .http2_max_header_list_size(limits.http.max_header_bytes)

@@ -252,3 +252,27 @@ fn what_decides_which_programs_run_is_the_local_owners_alone() {
     let revoked = daemon.tcp("DELETE", &format!("/admin/v1/tokens/{other}"), &headers, "");
     assert_eq!(revoked.status, 200, "whoever may revoke is told so: {revoked:?}");
 }
+
+/// Behind a proxy with TLS, as a browser on the other side of it sees it.
+#[test]
+fn through_a_proxy_links_lead_to_it_and_the_cookie_is_for_tls_alone() {
+    let config = "[http]\npublic_url = \"https://palyra.example.org\"\n";
+    let (daemon, _folder) = Daemon::with_config(config);
+    let made = daemon.local("POST", "/admin/v1/login-codes", "").json();
+    let link = made["link"].as_str().unwrap();
+    let path = link.strip_prefix("https://palyra.example.org").unwrap();
+    let host = "Host: palyra.example.org";
+    let answer = daemon.tcp("GET", path, &[host], "");
+    let cookie = answer.header("set-cookie").unwrap();
+    assert!(cookie.starts_with("__Host-palyra=") && cookie.contains("; Secure;"), "{cookie}");
+    assert!(cookie.contains("; Path=/;") && !cookie.contains("Domain"), "{cookie}");
+    let (pair, _) = cookie.split_once(';').unwrap();
+    let sent = format!("Cookie: {pair}");
+    assert_eq!(daemon.tcp("GET", "/console/v1/session", &[host, &sent], "").status, 200);
+    // On the machine itself there is no TLS.
+    let made = daemon.local("POST", "/admin/v1/login-codes", "").json();
+    let path = made["link"].as_str().unwrap().replace("https://palyra.example.org", "");
+    let answer = daemon.tcp("GET", &path, &[], "");
+    let cookie = answer.header("set-cookie").unwrap();
+    assert!(cookie.starts_with("palyra_login=") && !cookie.contains("Secure"), "{cookie}");
+}

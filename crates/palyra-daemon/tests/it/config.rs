@@ -191,3 +191,11 @@ fn what_needs_a_restart_is_not_in_force_before_it() {
     let shown = options.iter().find(|option| option["key"] == "http.open_metrics").unwrap();
     assert_eq!((&shown["value"], &shown["next"]), (&false.into(), &true.into()), "{shown}");
 }
+
+#[test]
+fn of_the_command_for_the_key_only_the_program_is_shown() {
+    let config = "[vault]\nkey_command = [\"/bin/echo\", \"Sup3rS3cretArgument\"]\n";
+    let (daemon, _folder) = Daemon::with_config(config);
+    let shown = daemon.local("GET", "/admin/v1/config", "");
+    assert!(shown.body.contains("/bin/echo") && !shown.body.contains("Sup3rS3cret"), "{shown:?}");
+}

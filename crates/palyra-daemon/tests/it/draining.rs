@@ -144,3 +144,24 @@ fn those_who_wait_outside_cost_nothing_and_the_owner_still_gets_in() {
     runtime.shutdown_background();
     assert_eq!(daemon.tcp("GET", "/healthz", &[], "").status, 200);
 }
+
+/// As many as may be open, none of which reads what it asked for.
+#[test]
+fn who_does_not_read_the_answers_loses_the_connection() {
+    const ROOM: usize = 2;
+    let config = format!("[http]\nmax_connections = {ROOM}\nrequest_timeout = \"500ms\"\n");
+    let (daemon, _folder) = Daemon::with_config(&config);
+    let question = format!("GET /style.css HTTP/1.1\r\nHost: {}\r\n\r\n", daemon.http);
+    let deaf: Vec<_> = (0..ROOM)
+        .map(|_| {
+            let mut stream = TcpStream::connect(daemon.http).unwrap();
+            stream.set_write_timeout(Some(Duration::from_millis(200))).unwrap();
+            // Until nothing more goes in either direction, or it is cut off already.
+            let flood = question.repeat(1_000);
+            while stream.write_all(flood.as_bytes()).is_ok() {}
+            stream
+        })
+        .collect();
+    assert_eq!(daemon.tcp("GET", "/healthz", &[], "").status, 200);
+    drop(deaf);
+}

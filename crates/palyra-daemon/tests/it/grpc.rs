@@ -187,6 +187,23 @@ async fn the_streams_of_one_connection_are_bounded() {
     assert!(health.ready);
 }
 
+/// As many as may be open, on which nothing happens.
+#[tokio::test]
+async fn connections_that_are_of_no_use_end_after_a_while() {
+    const ROOM: usize = 2;
+    let config = format!("[http]\nmax_connections = {ROOM}\n[grpc]\nmax_connection_age = \"1s\"\n");
+    let (daemon, _folder) = Daemon::with_config(&config);
+    let (_, secret) = daemon.token(&["status:read"]);
+    let mut idle = Vec::new();
+    for _ in 0..ROOM {
+        let channel = channel(&daemon).await;
+        assert!(get_health(channel.clone(), &secret, 0).await.unwrap().ready);
+        idle.push(channel);
+    }
+    let waiting = get_health(channel(&daemon).await, &secret, 0);
+    assert!(tokio::time::timeout(LIMIT, waiting).await.unwrap().unwrap().ready);
+}
+
 /// As many as may be open, none of which says what a client says first, or not all of it.
 #[tokio::test]
 async fn connections_that_only_hold_their_place_lose_it() {

@@ -18,6 +18,7 @@ mod lineage;
 mod people;
 mod refusals;
 mod restore;
+mod scopes;
 mod secrets;
 mod storage_faults;
 mod upgrade;

@@ -3,7 +3,7 @@
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 
-use crate::daemon::{Daemon, LIMIT};
+use crate::daemon::{Daemon, LIMIT, palyrad};
 
 const CANARY: &str = "canary-4f1d9b7e-do-not-print";
 
@@ -81,6 +81,24 @@ fn a_planted_secret_appears_nowhere() {
         assert!(!line.contains(CANARY) && !line.contains(&token), "{line}");
     }
     assert_absent(folder.path(), &[CANARY, &token]);
+}
+
+/// A message that holds the value: the path of a file that cannot be read.
+#[test]
+fn what_is_logged_is_logged_without_values() {
+    let folder = tempfile::tempdir().unwrap();
+    let data = folder.path().join(CANARY);
+    std::fs::create_dir(&data).unwrap();
+    let daemon = Daemon::of(palyrad().data_dir(&data));
+    let value = serde_json::json!({ "value": CANARY }).to_string();
+    assert_eq!(daemon.local("PUT", "/admin/v1/secrets/global/canary", &value).status, 200);
+    let before = daemon.process.logs().lines().count();
+    std::fs::write(data.join("palyra.toml"), "[nonsense").unwrap();
+    let id = rustix::process::Pid::from_raw(daemon.process.id().cast_signed()).unwrap();
+    rustix::process::kill_process(id, rustix::process::Signal::HUP).unwrap();
+    daemon.process.wait_for_line("[redacted:global/canary]", LIMIT).unwrap();
+    let logs = daemon.process.logs();
+    assert!(logs.lines().skip(before).all(|line| !line.contains(CANARY)), "{logs}");
 }
 
 /// No file below `folder` holds one of `texts`.

@@ -14,6 +14,8 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::time::Sleep;
 use tonic::transport::server::Connected;
 
+use crate::transport::patient::Patient;
+
 /// How long to wait after a connection could not be accepted, as when files run out.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(100);
 
@@ -44,13 +46,14 @@ pub(super) fn incoming(
         let _ = stream.set_nodelay(true);
         let preface =
             Some(Preface { missing: PREFACE_BYTES, due: Box::pin(tokio::time::sleep(within)) });
+        let stream = Patient::new(stream, within);
         Some((Ok(Counted { stream, preface, _permit: permit }), (listener, permits)))
     })
 }
 
 /// A connection that counts for as long as it lasts.
 pub(super) struct Counted {
-    stream: TcpStream,
+    stream: Patient<TcpStream>,
     /// Nothing once it has arrived.
     preface: Option<Preface>,
     _permit: OwnedSemaphorePermit,

@@ -13,12 +13,27 @@ use super::refusal::{Answer, Refusal};
 use super::slots::SlotKeeper;
 use crate::app::App;
 use crate::audit::Actor;
+use crate::hosts::PublicUrl;
 
 /// The header by which a page of ours proves itself.
 pub(crate) const CSRF_HEADER: &str = "x-palyra-csrf";
 
-/// The cookie of a console login. It has no `Secure`, because on loopback there is no TLS.
+/// The cookie of a console login on loopback, where there is no TLS.
 pub(crate) const COOKIE: &str = "palyra_login";
+
+/// The same behind a proxy with TLS: browsers send it over TLS only, and take it from no other host.
+pub(crate) const TLS_COOKIE: &str = "__Host-palyra";
+
+/// The head of the cookie of a login, for the browser that sends these headers.
+pub(crate) fn set_cookie(app: &App, headers: &HeaderMap, secret: &str, lasts_secs: u64) -> String {
+    let host = headers.get(header::HOST).and_then(|host| host.to_str().ok()).unwrap_or_default();
+    let public = PublicUrl::parse(&app.config().http.public_url);
+    let (name, secure) = match public.is_some_and(|url| url.is_tls_for(host)) {
+        true => (TLS_COOKIE, "; Secure"),
+        false => (COOKIE, ""),
+    };
+    format!("{name}={secret}; Path=/; HttpOnly{secure}; SameSite=Strict; Max-Age={lasts_secs}")
+}
 
 /// An authenticated caller.
 #[derive(Debug, Clone)]
@@ -107,7 +122,7 @@ pub(crate) fn cookie(headers: &HeaderMap) -> Option<&str> {
     let all = headers.get_all(header::COOKIE).iter().filter_map(|value| value.to_str().ok());
     all.flat_map(|value| value.split(';'))
         .filter_map(|pair| pair.trim().split_once('='))
-        .find_map(|(name, value)| (name == COOKIE).then_some(value))
+        .find_map(|(name, value)| (name == COOKIE || name == TLS_COOKIE).then_some(value))
 }
 
 /// Which kind of credential, for people.

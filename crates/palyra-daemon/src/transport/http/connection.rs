@@ -20,14 +20,15 @@ use tower::Service;
 
 use super::door::Door;
 use super::unread::{AnswerUnread, raw_answer};
+use crate::transport::patient::Patient;
 
 /// How long a client may take to read what it did wrong.
 const LAST_WORDS: Duration = Duration::from_secs(2);
 
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct ConnectionOptions {
-    /// How long the head of a request may take to arrive.
-    pub(crate) head_timeout: Duration,
+    /// How long the head of a request may take to arrive, and its answer to be taken.
+    pub(crate) patience: Duration,
     pub(crate) max_head_bytes: usize,
     pub(crate) max_headers: usize,
 }
@@ -56,10 +57,11 @@ impl Connection {
             request.extensions_mut().insert(door);
             Box::pin(router.clone().call(request))
         });
+        let stream = Patient::new(stream, self.options.patience);
         let io = TokioIo::new(AnswerUnread::new(stream, self.options.max_head_bytes));
         let mut connection = http1::Builder::new()
             .timer(TokioTimer::new())
-            .header_read_timeout(self.options.head_timeout)
+            .header_read_timeout(self.options.patience)
             .max_header_size(self.options.max_head_bytes)
             .max_headers(self.options.max_headers)
             .serve_connection(io, answer);
@@ -74,7 +76,7 @@ impl Connection {
             }
         };
         let parts = connection.into_parts();
-        let mut stream = parts.io.into_inner().into_inner();
+        let mut stream = parts.io.into_inner().into_inner().into_inner();
         if let Err(error) = ended
             && error.is_timeout()
             && !parts.read_buf.is_empty()

@@ -1,20 +1,19 @@
 //! Plain pages, until the console takes their place.
 
-use std::net::SocketAddr;
-
 use axum::http::{StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use palyra_identity::Access;
 
 use super::refusal::Refusal;
 use crate::app::App;
-use crate::ready;
+use crate::{hosts, ready};
 
 pub(crate) const STYLE: &str = include_str!("page/style.css");
 
 /// The link with which a browser logs in.
-pub(crate) fn login_link(http: SocketAddr, code: &str) -> String {
-    format!("http://{http}/console/v1/login?code={code}")
+pub(crate) fn login_link(app: &App, code: &str) -> String {
+    let origin = hosts::origin(app.place.http, &app.config().http.public_url);
+    format!("{origin}/console/v1/login?code={code}")
 }
 
 /// What whoever is not logged in sees: nothing but how to log in.

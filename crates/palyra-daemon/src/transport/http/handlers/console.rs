@@ -10,7 +10,7 @@ use serde::Deserialize;
 
 use crate::app::App;
 use crate::transport::http::body::QueryOf;
-use crate::transport::http::caller::{COOKIE, Caller, cookie};
+use crate::transport::http::caller::{Caller, cookie, set_cookie};
 use crate::transport::http::door::Door;
 use crate::transport::http::page;
 use crate::transport::http::refusal::{Answer, Refusal};
@@ -36,6 +36,7 @@ pub(crate) async fn login(
     State(app): State<App>,
     Extension(door): Extension<Door>,
     method: Method,
+    headers: HeaderMap,
     QueryOf(link): QueryOf<Link>,
 ) -> Response {
     if method != Method::GET {
@@ -48,10 +49,7 @@ pub(crate) async fn login(
         Err(error) => return page::refused(&Refusal::from(error)),
     };
     let lasts = new.login.expires_at.since(app.clock.now()).as_millis() / 1_000;
-    let cookie = format!(
-        "{COOKIE}={}; Path=/; HttpOnly; SameSite=Strict; Max-Age={lasts}",
-        new.cookie_secret.expose()
-    );
+    let cookie = set_cookie(&app, &headers, new.cookie_secret.expose(), lasts);
     let mut response = page::logged_in();
     if let Ok(cookie) = HeaderValue::from_str(&cookie) {
         response.headers_mut().insert(header::SET_COOKIE, cookie);
@@ -81,9 +79,13 @@ pub(crate) async fn session(caller: Caller, headers: HeaderMap) -> Answer<Json<S
 /// Ends the login of this browser, and nothing that was made with it
 #[utoipa::path(post, path = "/console/v1/logout", tag = "console",
     responses((status = 204, description = "Logged out")))]
-pub(crate) async fn logout(State(app): State<App>, caller: Caller) -> Answer<Response> {
+pub(crate) async fn logout(
+    State(app): State<App>,
+    caller: Caller,
+    headers: HeaderMap,
+) -> Answer<Response> {
     app.identity.log_out(&caller.access, &caller.origin()).await?;
-    let gone = format!("{COOKIE}=; Path=/; HttpOnly; SameSite=Strict; Max-Age=0");
+    let gone = set_cookie(&app, &headers, "", 0);
     Ok((StatusCode::NO_CONTENT, [(header::SET_COOKIE, gone)]).into_response())
 }
 

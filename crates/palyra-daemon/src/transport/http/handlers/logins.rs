@@ -69,7 +69,7 @@ pub(crate) async fn create_login_code(
         Some(principal) => app.identity.invitation_code(by, principal, &origin).await?,
         None => app.identity.handoff_code(by, &origin).await?,
     };
-    let link = login_link(app.place.http, code.secret.expose());
+    let link = login_link(&app, code.secret.expose());
     Ok((StatusCode::CREATED, Json(LoginCode { link, expires_at: code.expires_at })))
 }
 
