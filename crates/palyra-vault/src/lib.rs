@@ -34,6 +34,6 @@ pub use secret::SecretString;
 pub use source::{KeyProblem, PASSPHRASE_VARIABLE};
 pub use store::secrets::{SecretInfo, VersionInfo};
 pub use vault::{
-    Actor, KeyState, MAX_TOTAL_BYTES, MAX_VALUE_BYTES, MAX_VERSIONS, NewMaster, NextStep,
-    RedactionFeed, Rotated, TOPIC, Use, VERSIONS_KEPT, Vault,
+    Actor, KEYS_KEPT, KeyState, MAX_TOTAL_BYTES, MAX_VALUE_BYTES, MAX_VERSIONS, NewMaster,
+    NextStep, RedactionFeed, Rotated, TOPIC, Use, VERSIONS_KEPT, Vault,
 };

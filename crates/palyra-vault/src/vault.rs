@@ -1,6 +1,7 @@
 //! The vault: every way to a secret, each of them recorded.
 
 mod audit;
+mod bound;
 mod feed;
 mod keys;
 mod open;
@@ -40,6 +41,9 @@ pub const MAX_VERSIONS: i64 = 4_000;
 
 /// How large all kept versions together, as they are stored, each 40 bytes longer than its value.
 pub const MAX_TOTAL_BYTES: i64 = 16 * 1_024 * 1_024;
+
+/// How many master keys of before are kept, for backups that need them.
+pub const KEYS_KEPT: usize = 32;
 
 /// Rung when a secret was set or deleted, or the master key has changed.
 pub const TOPIC: Topic = Topic::new("vault");

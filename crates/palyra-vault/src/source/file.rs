@@ -108,6 +108,15 @@ pub(crate) fn kept(path: &Path, id: &KeyId) -> PathBuf {
     beside(path, id.as_str())
 }
 
+/// Removes a key that was kept, if there is one.
+pub(crate) fn forget(path: &Path, id: &KeyId) -> Result<(), KeyProblem> {
+    let kept = kept(path, id);
+    match std::fs::remove_file(&kept) {
+        Err(error) if error.kind() != ErrorKind::NotFound => Err(unusable(&kept, error)),
+        Ok(()) | Err(_) => Ok(()),
+    }
+}
+
 /// Puts the next key in the place of the one before, and keeps it by its id as well: what is in that
 /// place later is not lost then. Nothing to do if somebody has done it.
 pub(crate) fn finish(path: &Path, id: &KeyId) -> Result<(), KeyProblem> {

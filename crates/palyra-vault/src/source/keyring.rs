@@ -64,6 +64,11 @@ impl Keyring {
         self.store(&self.by_id(id), key).await
     }
 
+    /// Takes away a key that was kept, if there is one.
+    pub(crate) async fn forget(&self, id: &KeyId) -> Result<(), KeyProblem> {
+        self.tool.clear(&self.by_id(id), self.limit).await
+    }
+
     /// The key, which is made if there is none.
     pub(crate) async fn read_or_create(&self) -> Result<KeyBytes, KeyProblem> {
         let until = Instant::now() + LOCK_WAIT;

@@ -18,6 +18,14 @@ const FENCE: Sql = sql!("UPDATE vault_keys SET in_use = in_use WHERE id = $1 AND
 
 const RETIRE: Sql = sql!("UPDATE vault_keys SET in_use = NULL, retired_at = $2 WHERE id = $1");
 
+/// Those that something is locked with are none of them, though a rotation leaves no such.
+const RETIRED: Sql = sql!(
+    "SELECT id FROM vault_keys
+     WHERE in_use IS NULL AND id NOT IN (SELECT key_id FROM secrets)
+     ORDER BY coalesce(retired_at, created_at) DESC, created_at DESC, id
+     LIMIT $1 OFFSET $2"
+);
+
 /// What is known of a master key.
 #[derive(Debug, Clone)]
 pub(crate) struct StoredKey {
@@ -54,6 +62,16 @@ pub(crate) fn insert(
 /// transaction it stays the one, and nobody else writes a secret.
 pub(crate) fn fence(tx: &mut Tx<'_>, id: &KeyId) -> Result<bool, StorageError> {
     Ok(tx.execute(&FENCE, params![id.as_str()])? == 1)
+}
+
+/// Keys of before, the last one first, without the first `skipped`: at most `most`.
+pub(crate) fn retired(
+    tx: &mut Tx<'_>,
+    skipped: usize,
+    most: usize,
+) -> Result<Vec<KeyId>, StorageError> {
+    let count = |count: usize| i64::try_from(count).unwrap_or(i64::MAX);
+    tx.query(&RETIRED, params![count(most), count(skipped)], |row| row.parse(0))
 }
 
 pub(crate) fn retire(tx: &mut Tx<'_>, id: &KeyId, now: Timestamp) -> Result<(), StorageError> {

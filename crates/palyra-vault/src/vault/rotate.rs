@@ -10,6 +10,8 @@ use std::sync::Arc;
 
 use palyra_storage::{Tx, crash_point};
 
+#[cfg(doc)]
+use super::KEYS_KEPT;
 use super::audit::Entry;
 use super::keys::describe_key;
 use super::waiting::Waiting;
@@ -41,7 +43,7 @@ pub struct Rotated {
     pub key_id: KeyId,
     /// The file that it is in, where it was made for one.
     pub key_file: Option<PathBuf>,
-    /// The key before, which older backups need.
+    /// The key before, which older backups need. Where it is kept, the last [`KEYS_KEPT`] are.
     pub old_key_id: KeyId,
     /// The file that the key before is kept in, where it came from one. One from the keyring is kept
     /// there.
@@ -114,6 +116,7 @@ impl Vault {
             waiting.settle(&next.key.id).await;
         }
         crash_point!("vault.rotate.replaced");
+        self.forget_oldest(&rotated.old_key_id).await;
         Ok(rotated)
     }
 

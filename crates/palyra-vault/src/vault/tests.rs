@@ -135,6 +135,39 @@ async fn a_refused_rotation_clears_only_its_own_key_on_postgres() {
     a_refused_rotation_clears_only_its_own_key(db, folder.path()).await;
 }
 
+/// Whatever has led to it.
+async fn a_key_that_a_secret_needs_is_none_of_the_past(db: Database, folder: &std::path::Path) {
+    let vault = vault_on(db.clone(), folder).await;
+    vault.set(&"global/key".parse().unwrap(), "a value".into(), &anna()).await.unwrap();
+    let first = vault.held().unwrap().id.clone();
+    rotate(&vault).await;
+    let second = vault.held().unwrap().id.clone();
+    rotate(&vault).await;
+    let retired = async || db.read(|tx| vault_keys::retired(tx, 0, 10)).await.unwrap();
+    assert_eq!(retired().await.len(), 2);
+    let needs = move |tx: &mut Tx<'_>| {
+        let row = secrets::all(tx)?.remove(0);
+        secrets::rewrap(tx, &row, &first, &row.wrapped_key)
+    };
+    db.write(needs).await.unwrap();
+    assert_eq!(retired().await, [second]);
+}
+
+#[tokio::test]
+async fn a_key_that_a_secret_needs_is_none_of_the_past_on_sqlite() {
+    let folder = tempfile::tempdir().unwrap();
+    let options = OpenOptions::in_directory(folder.path().join("data"));
+    let db = Database::open(options).await.unwrap();
+    a_key_that_a_secret_needs_is_none_of_the_past(db, folder.path()).await;
+}
+
+#[tokio::test]
+async fn a_key_that_a_secret_needs_is_none_of_the_past_on_postgres() {
+    let folder = tempfile::tempdir().unwrap();
+    let (_postgres, db) = open_on_postgres(folder.path()).await;
+    a_key_that_a_secret_needs_is_none_of_the_past(db, folder.path()).await;
+}
+
 /// It may ask somebody for its password, and where there is a key already it is another source.
 #[test]
 fn the_keyring_is_only_used_where_it_was_chosen() {

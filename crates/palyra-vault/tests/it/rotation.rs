@@ -4,14 +4,16 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::PathBuf;
 
 use palyra_common::error::ErrorCode;
+use palyra_common::time::Duration;
 use palyra_storage::{Database, Sql, Tx, params, sql};
-use palyra_vault::{KeyId, KeySource, NewMaster, NextStep, VaultConfig};
+use palyra_vault::{KEYS_KEPT, KeySource, NewMaster, NextStep, VaultConfig};
 
-use crate::world::{World, anna, get, on_every_engine, set};
+use crate::world::{START, World, anna, get, on_every_engine, set};
 
 on_every_engine!(
     a_new_key_opens_everything_and_the_old_one_nothing,
     a_backup_from_before_a_rotation_finds_its_key,
+    only_the_last_old_keys_are_kept,
     a_new_passphrase_takes_over,
     a_new_command_takes_over,
     a_damaged_secret_stops_a_rotation_before_it_changes_anything,
@@ -42,7 +44,8 @@ async fn a_new_key_opens_everything_and_the_old_one_nothing(world: World) {
     assert_eq!(set(&vault, "global/a", "newest value of a").await.unwrap(), 3);
     let told = world.told("vault.master_rotated").await;
     assert!(told[0].starts_with(&format!("operator:anna vault-key:{} ok", rotated.key_id)));
-    let (kept_old, kept) = (kept(&world, &rotated.old_key_id), kept(&world, &rotated.key_id));
+    let (kept_old, kept) =
+        (kept(&world, rotated.old_key_id.as_str()), kept(&world, rotated.key_id.as_str()));
     assert_eq!(rotated.key_file, Some(world.key_file()));
     assert_eq!(rotated.old_key_file.as_ref(), Some(&kept_old));
     assert_eq!(std::fs::read(&kept_old).unwrap(), old_key, "older backups need it");
@@ -61,7 +64,7 @@ async fn a_new_key_opens_everything_and_the_old_one_nothing(world: World) {
     }
 }
 
-fn kept(world: &World, id: &KeyId) -> PathBuf {
+fn kept(world: &World, id: &str) -> PathBuf {
     PathBuf::from(format!("{}.{id}", world.key_file().display()))
 }
 
@@ -93,7 +96,28 @@ async fn a_backup_from_before_a_rotation_finds_its_key(world: World) {
     // From there on it goes on, and the key of the newer backups stays as well.
     restored.rotate_master(NewMaster::Generated, &anna()).await.unwrap();
     assert_eq!(get(&world.reopened().await, "global/a").await.unwrap(), "value of a");
-    assert!(kept(&world, &rotated.key_id).exists());
+    assert!(kept(&world, rotated.key_id.as_str()).exists());
+}
+
+async fn only_the_last_old_keys_are_kept(world: World) {
+    world.set("global/a", "value of a").await;
+    let foreign = kept(&world, &"f".repeat(32));
+    std::fs::write(&foreign, "of another database").unwrap();
+    let mut old = Vec::new();
+    for _ in 0..KEYS_KEPT + 2 {
+        world.clock.advance(Duration::from_secs(1));
+        let rotated = world.vault.rotate_master(NewMaster::Generated, &anna()).await.unwrap();
+        old.push(kept(&world, rotated.old_key_id.as_str()));
+    }
+    let (gone, stay) = old.split_at(2);
+    assert!(gone.iter().all(|file| !file.exists()), "{gone:?}");
+    assert!(stay.iter().all(|file| file.exists()), "{stay:?}");
+    assert!(foreign.exists(), "it may be of a newer backup");
+    // A clock that was put back does not make the key of just now an old one.
+    world.clock.set(START);
+    let rotated = world.vault.rotate_master(NewMaster::Generated, &anna()).await.unwrap();
+    assert!(rotated.old_key_file.unwrap().exists());
+    assert_eq!(get(&world.reopened().await, "global/a").await.unwrap(), "value of a");
 }
 
 async fn a_new_passphrase_takes_over(world: World) {

@@ -16,8 +16,8 @@ const PASSPHRASE_BYTES: usize = 4 << 10;
 /// Lock all secrets with a new master key
 ///
 /// The values stay as they are. A backup that was made before needs the old key for its secrets,
-/// which is kept beside the key file or in the keyring, by its id; there restoring finds it. A
-/// passphrase or a command of before is not kept: that is up to you.
+/// which is kept beside the key file or in the keyring, by its id; there restoring finds it. The
+/// last 32 old keys are kept. A passphrase or a command of before is not: that is up to you.
 #[derive(Debug, clap::Args)]
 #[command(
     verbatim_doc_comment,

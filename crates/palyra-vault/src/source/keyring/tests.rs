@@ -88,6 +88,12 @@ async fn the_next_key_is_seen_only_by_its_id_until_it_takes_over() {
         keyring.discard_all(&held).await.unwrap();
         assert_eq!(world.entries(), 2);
 
+        keyring.keep(&unused_id, &unused).await.unwrap();
+        keyring.forget(&unused_id).await.unwrap();
+        keyring.forget(&unused_id).await.unwrap();
+        assert!(keyring.kept(&unused_id).await.unwrap().is_none());
+        assert!(keyring.kept(&id).await.unwrap().is_some());
+
         keyring.write_pending(&unused_id, &unused, &held).await.unwrap();
         keyring.discard(&unused_id, &held).await.unwrap();
         assert_eq!(world.entries(), 2);
