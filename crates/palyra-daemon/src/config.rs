@@ -24,6 +24,7 @@ pub(crate) use example::render as example;
 pub(crate) use layers::{Given, Loaded, Origin, layered, load, read};
 pub(crate) use options::all as options;
 pub(crate) use told::without_quotations;
+pub(crate) use view::tag;
 
 use crate::failure::Failure;
 use crate::hosts::PublicUrl;

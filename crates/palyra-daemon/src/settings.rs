@@ -73,14 +73,30 @@ pub(crate) fn is_for_local_owner(key: &str) -> bool {
     ["vault.", "storage."].iter().any(|section| key.starts_with(section))
 }
 
+/// The values in force beside those of the file as it is now, and its tag. Whoever changed the file
+/// by hand can so go on with what they see.
+pub(crate) fn view(app: &App) -> (ConfigView, String) {
+    let in_force = app.settings.load();
+    // A change tells what is wrong with a file that cannot be read.
+    let Ok((file, text)) = config::read(&app.given, &app.place.data_dir) else {
+        return (beside(app, &in_force), in_force.tag());
+    };
+    let tag = config::tag(&text);
+    // There is no next start with a file that cannot be used; the doctor tells why.
+    let next = config::layered(&app.given, file, &text);
+    (next.map_or_else(|_| beside(app, &in_force), |next| beside(app, &next)), tag)
+}
+
 /// The values in force, and beside them those of the next start where they differ.
-pub(crate) fn view(app: &App) -> ConfigView {
-    let (mut view, latest) = (app.started_with.view(), app.settings.load().view());
-    for (option, latest) in view.options.iter_mut().zip(latest.options) {
+fn beside(app: &App, next: &Loaded) -> ConfigView {
+    let (mut view, live) = (app.started_with.view(), app.settings.load().view());
+    let others = live.options.into_iter().zip(next.view().options);
+    for (option, (live, next)) in view.options.iter_mut().zip(others) {
         if option.live {
-            *option = latest;
-        } else if option.value != latest.value {
-            option.next = Some(latest.value);
+            *option = live;
+        }
+        if option.value != next.value {
+            option.next = Some(next.value);
         }
     }
     view
@@ -91,6 +107,9 @@ fn apply(app: &App, loaded: Loaded) -> Result<Vec<String>, Failure> {
     let public_url = &app.config().http.public_url;
     app.hosts.store(hosts::ours(app.place.http, &loaded.config.http.hosts, public_url));
     app.settings.store(loaded);
-    let waiting = view(app).options.into_iter().filter(|option| option.next.is_some());
+    let waiting = beside(app, &app.settings.load())
+        .options
+        .into_iter()
+        .filter(|option| option.next.is_some());
     Ok(waiting.map(|option| option.key).collect())
 }

@@ -26,13 +26,17 @@ impl Loaded {
         ConfigView { file: self.file.display().to_string(), options: options.collect() }
     }
 
-    /// Names what the file holds, for `If-Match`: its SHA-256, which two contents do not share and
-    /// no release changes.
+    /// The tag of what the file held.
     pub(crate) fn tag(&self) -> String {
-        let hex: String =
-            Sha256::digest(self.text()).iter().map(|byte| format!("{byte:02x}")).collect();
-        format!("\"{hex}\"")
+        tag(self.text())
     }
+}
+
+/// Names what a file holds, for `If-Match`: its SHA-256, which two contents do not share and no
+/// release changes.
+pub(crate) fn tag(text: &str) -> String {
+    let hex: String = Sha256::digest(text).iter().map(|byte| format!("{byte:02x}")).collect();
+    format!("\"{hex}\"")
 }
 
 fn json(value: &Value) -> serde_json::Value {

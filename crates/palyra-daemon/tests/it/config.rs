@@ -136,6 +136,44 @@ fn a_change_over_the_api_is_written_applied_and_guarded() {
     assert_eq!(events["items"].as_array().unwrap().len(), 1, "{events}");
 }
 
+/// What is read is the file as it is now, so that reading again is a way out of a conflict.
+#[test]
+fn a_change_follows_an_edit_by_hand() {
+    let (daemon, folder) = Daemon::with_config("[log]\nlevel = \"info\"\n");
+    let file = folder.path().join("palyra.toml");
+    let (_, secret) = daemon.token(&["config:write", "config:read"]);
+    let bearer = format!("Authorization: Bearer {secret}");
+    let tag = || {
+        let seen = daemon.local("GET", "/admin/v1/config", "");
+        format!("If-Match: {}", seen.header("etag").unwrap())
+    };
+    let change = |tag: &str| {
+        let headers = [bearer.as_str(), "Content-Type: application/json", tag];
+        let body = r#"{"set": {"http.max_headers": 99}}"#;
+        daemon.tcp("PATCH", "/admin/v1/config", &headers, body).status
+    };
+    let seen_before = tag();
+    let by_hand = "# mine\n[log]\nlevel = \"warn\"\n[http]\nmax_requests = 5\n";
+    std::fs::write(&file, by_hand).unwrap();
+    let view = daemon.local("GET", "/admin/v1/config", "").json();
+    let values = |key: &str| {
+        let options = view["options"].as_array().unwrap();
+        let found = options.iter().find(|option| option["key"] == key).unwrap();
+        (found["value"].clone(), found["next"].clone())
+    };
+    assert_eq!(values("log.level"), ("info".into(), "warn".into()));
+    assert_eq!(values("http.max_requests"), (256.into(), 5.into()));
+    assert_eq!(change(&seen_before), 409, "somebody has changed the file meanwhile");
+    assert_eq!(change(&tag()), 200);
+    let text = std::fs::read_to_string(&file).unwrap();
+    assert!(text.starts_with("# mine\n") && text.contains("max_headers = 99"), "{text}");
+
+    std::fs::write(&file, "[log]\nlevel = 5\n").unwrap();
+    let view = daemon.local("GET", "/admin/v1/config", "");
+    assert_eq!(view.status, 200, "what is in force can be seen beside a file that is unusable");
+    assert_eq!(option(&view.json(), "log.level").0, "warn");
+}
+
 #[test]
 fn a_password_is_never_shown() {
     let folder = tempfile::tempdir().unwrap();

@@ -20,15 +20,14 @@ pub(crate) async fn show_config(
     caller: Caller,
 ) -> Answer<(HeaderMap, Json<ConfigView>)> {
     caller.allow(Scope::ConfigRead)?;
-    let loaded = app.settings.load();
-    let mut view = settings::view(&app);
+    let (mut view, tag) = settings::view(&app);
     // Somebody may have written one here by mistake.
     for option in &mut view.options {
         app.vault.redactor().redact_json(&mut option.value);
         option.next.iter_mut().for_each(|next| app.vault.redactor().redact_json(next));
     }
     let mut headers = HeaderMap::new();
-    if let Ok(tag) = HeaderValue::from_str(&loaded.tag()) {
+    if let Ok(tag) = HeaderValue::from_str(&tag) {
         headers.insert(header::ETAG, tag);
     }
     Ok((headers, Json(view)))
