@@ -12,7 +12,7 @@ use palyra_storage::lease::LeaseName;
 use palyra_vault::KeyState;
 
 use crate::app::App;
-use crate::ready;
+use crate::{config, ready};
 pub(crate) use preflight::run as preflight;
 
 /// A database that takes longer than this for one small write makes everything slow.
@@ -27,6 +27,7 @@ pub(crate) async fn inside(app: &App) -> Doctor {
         leases(app).await,
         vault(app).await,
         owner(app).await,
+        configuration(app),
         checks::private_folder(data_dir),
         checks::disk_space(data_dir),
         checks::clock(app.clock.now()),
@@ -115,6 +116,14 @@ async fn vault(app: &App) -> Check {
             advised(failed, envelope.recovery_hint())
         }
     }
+}
+
+/// Of the file as it is now, which may have been edited since it was read.
+fn configuration(app: &App) -> Check {
+    let mut made = checks::config(&config::load(&app.given, &app.place.data_dir));
+    // Somebody may have written a secret there by mistake.
+    made.seen = app.vault.redactor().redact(&made.seen).into_owned();
+    made
 }
 
 async fn owner(app: &App) -> Check {

@@ -7,11 +7,13 @@ use std::path::Path;
 use palyra_common::DeploymentProfile;
 use palyra_common::api::{Check, CheckState};
 use palyra_common::data_dir::{RUNTIME_FILE, Running, SOCKET};
+use palyra_common::deployment_profiles::PreflightCheck;
 use palyra_common::time::Timestamp;
 use palyra_storage::{Database, MIGRATIONS, OpenOptions, StorageError};
 
 use super::{advised, check};
-use crate::config::Config;
+use crate::config::{Config, Loaded};
+use crate::failure::Failure;
 use crate::transport::listen;
 
 /// Below this much space work may stop at any moment.
@@ -21,6 +23,19 @@ const SCARCE_SPACE: u64 = 1 << 30;
 
 /// 2025-01-01: this program is younger, so an earlier clock is wrong.
 const NOT_BEFORE: Timestamp = Timestamp::from_unix_millis(1_735_689_600_000);
+
+/// Whether a start would take the configuration.
+pub(super) fn config(loaded: &Result<Loaded, Failure>) -> Check {
+    let name = PreflightCheck::Config.as_str();
+    match loaded {
+        Ok(_) => check(name, CheckState::Ok, "the configuration can be used"),
+        Err(failure) => {
+            let envelope = failure.envelope();
+            let failed = check(name, CheckState::Failed, envelope.message());
+            advised(failed, envelope.recovery_hint())
+        }
+    }
+}
 
 pub(super) fn clock(now: Timestamp) -> Check {
     if now >= NOT_BEFORE {

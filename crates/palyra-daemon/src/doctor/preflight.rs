@@ -19,11 +19,7 @@ pub(crate) fn run(flags: &Flags, as_json: bool) -> Result<ExitCode, Failure> {
     let data_dir = flags.data_dir().ok_or(Failure::NoDataDir)?;
     let doctor = match config::load(&flags.given(), &data_dir) {
         Ok(loaded) => crate::runtime()?.block_on(all(&loaded.config, &data_dir)),
-        Err(failure) => {
-            let envelope = failure.envelope();
-            let failed = check("config", CheckState::Failed, envelope.message());
-            Doctor { checks: vec![advised(failed, envelope.recovery_hint())] }
-        }
+        refused @ Err(_) => Doctor { checks: vec![checks::config(&refused)] },
     };
     crate::print(&if as_json { json(&doctor) } else { told(&doctor) });
     let failed = doctor.checks.iter().any(|check| check.state == CheckState::Failed);

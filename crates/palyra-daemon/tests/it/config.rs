@@ -175,6 +175,22 @@ fn a_change_follows_an_edit_by_hand() {
 }
 
 #[test]
+fn the_doctor_tells_what_would_stop_the_next_start() {
+    let (daemon, folder) = Daemon::with_config("[log]\nlevel = \"info\"\n");
+    let config = || {
+        let doctor = daemon.local("GET", "/admin/v1/doctor", "").json();
+        let checks = doctor["checks"].as_array().unwrap();
+        checks.iter().find(|check| check["name"] == "config").cloned().unwrap_or_default()
+    };
+    assert_eq!(config()["state"], "ok");
+    std::fs::write(folder.path().join("palyra.toml"), "[log]\nlevel = 5\n").unwrap();
+    let (seen, told) = (config(), run(folder.path(), &["config", "validate"], &[]));
+    assert_eq!(seen["state"], "failed", "{seen}");
+    let told = String::from_utf8_lossy(&told.stderr).into_owned();
+    assert!(told.contains(seen["seen"].as_str().unwrap()), "{seen} {told}");
+}
+
+#[test]
 fn a_password_is_never_shown() {
     let folder = tempfile::tempdir().unwrap();
     let url = "postgres://anna:geheim@db.example:5433/palyra?password=geheim2";
