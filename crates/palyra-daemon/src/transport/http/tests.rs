@@ -226,3 +226,15 @@ async fn the_doctor_does_not_call_a_link_a_login() {
         (CheckState::Ok, "there is an owner".into())
     );
 }
+
+/// Databases have no text with U+0000, so nothing is found by one.
+#[tokio::test]
+async fn nothing_in_the_audit_trail_has_a_zero_in_it() {
+    let house = House::open().await;
+    house.handoff_link().await;
+    for filter in ["actor", "action", "subject"] {
+        let path = format!("/admin/v1/events?{filter}=a%00");
+        let told = house.ask(Door::Local, "GET", &path, ("accept", "*/*")).await;
+        assert_eq!((told.status, told.body.as_str()), (StatusCode::OK, r#"{"items":[]}"#));
+    }
+}
