@@ -5,6 +5,7 @@ mod bound;
 mod feed;
 mod keys;
 mod open;
+mod recent;
 mod rotate;
 #[cfg(test)]
 mod tests;
@@ -29,6 +30,7 @@ use crate::source::{KeyProblem, Source};
 use crate::store::secrets::{self, Locked, SecretInfo, Set};
 use crate::store::vault_keys;
 use audit::Entry;
+use recent::Recent;
 
 /// The largest value.
 pub const MAX_VALUE_BYTES: usize = 64 * 1_024;
@@ -95,7 +97,8 @@ struct Inner {
     source: Result<Source, KeyProblem>,
     held: RwLock<Option<Arc<MasterKey>>>,
     /// Only one at a time asks the source.
-    loading: tokio::sync::Mutex<()>,
+    loading: Arc<tokio::sync::Mutex<()>>,
+    recent: Recent,
     redactor: Redactor,
     /// Only one at a time tells the redactor what has changed.
     feeding: tokio::sync::Mutex<()>,
@@ -193,15 +196,6 @@ impl Vault {
             Ok(())
         };
         self.0.db.try_write(delete).await
-    }
-
-    /// Whether secrets can be read now: the key is there and is the right one, or there is no key
-    /// yet because there was never a secret.
-    pub async fn check(&self) -> Result<KeyState, VaultError> {
-        match self.0.db.read(vault_keys::in_use).await? {
-            Some(_) => self.load().await.map(|key| KeyState::Usable(key.id.clone())),
-            None => self.source().map(|_| KeyState::NotMade),
-        }
     }
 
     /// Where the master key comes from, in words: the kind of source, and the path of a key file.

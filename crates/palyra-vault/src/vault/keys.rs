@@ -36,6 +36,11 @@ impl Vault {
     /// The key in use, from memory if that is still the one, else from its source.
     pub(super) async fn load(&self) -> Result<Arc<MasterKey>, VaultError> {
         let _alone = self.0.loading.lock().await;
+        self.load_alone().await
+    }
+
+    /// The same, by whoever holds `loading`.
+    pub(super) async fn load_alone(&self) -> Result<Arc<MasterKey>, VaultError> {
         match self.0.db.read(vault_keys::in_use).await? {
             Some(stored) => self.current(stored).await,
             None => Err(VaultError::Conflict { what: "there is no master key yet".into() }),
@@ -80,6 +85,12 @@ impl Vault {
     }
 
     async fn fetch(&self, stored: &StoredKey) -> Result<Arc<MasterKey>, VaultError> {
+        let fetched = self.ask(stored).await;
+        self.remember(&stored.id, fetched.as_ref().err());
+        fetched
+    }
+
+    async fn ask(&self, stored: &StoredKey) -> Result<Arc<MasterKey>, VaultError> {
         if let Some(held) = self.held().filter(|held| held.id == stored.id) {
             return Ok(held);
         }

@@ -6,6 +6,7 @@ use std::sync::{Arc, RwLock};
 use palyra_common::time::Clock;
 use palyra_storage::{Database, describe};
 
+use super::recent::Recent;
 use super::{Inner, Vault};
 use crate::VaultError;
 use crate::config::VaultConfig;
@@ -47,7 +48,8 @@ impl Vault {
             clock,
             source: Source::of(config, data_dir),
             held: RwLock::new(None),
-            loading: tokio::sync::Mutex::new(()),
+            loading: Arc::default(),
+            recent: Recent::default(),
             redactor,
             feeding: tokio::sync::Mutex::new(()),
         };

@@ -1,8 +1,10 @@
 //! Without the key, with a wrong one, and with one from each source.
 
 use std::os::unix::fs::PermissionsExt;
+use std::path::PathBuf;
 
 use palyra_common::error::ErrorCode;
+use palyra_common::time::Duration;
 use palyra_storage::describe;
 use palyra_vault::{KeySource, Vault, VaultConfig};
 
@@ -15,6 +17,8 @@ on_every_engine!(
     a_lost_key_loses_the_secrets_and_nothing_else,
     a_key_from_a_passphrase_is_found_again,
     a_key_from_a_command_is_found_again,
+    checking_again_and_again_asks_the_source_once,
+    a_check_that_nobody_waits_for_is_no_reason_to_ask_again,
 );
 
 async fn check_refused(vault: &Vault, code: ErrorCode, what: &str) {
@@ -121,4 +125,102 @@ async fn a_key_from_a_command_is_found_again(world: World) {
     assert_eq!(refused.code(), ErrorCode::VaultWrongKey);
     let none = get(&world.vault_with(&printing("none")).await, "global/key").await.unwrap_err();
     assert_eq!(none.code(), ErrorCode::VaultNoKey);
+}
+
+/// A program that counts its starts and then does what `body` says.
+struct Counted {
+    program: PathBuf,
+    starts: PathBuf,
+}
+
+impl Counted {
+    fn new(world: &World, body: &str) -> Self {
+        let (program, starts) =
+            (world.folder.path().join("get-key"), world.folder.path().join("starts"));
+        let counted = Self { program, starts };
+        counted.now_does(body);
+        counted
+    }
+
+    fn now_does(&self, body: &str) {
+        let script = format!("#!/bin/sh\necho >> '{}'\n{body}\n", self.starts.display());
+        // Not written in place: it may be running.
+        let draft = self.program.with_extension("draft");
+        std::fs::write(&draft, script).unwrap();
+        std::fs::set_permissions(&draft, PermissionsExt::from_mode(0o700)).unwrap();
+        std::fs::rename(draft, &self.program).unwrap();
+    }
+
+    fn config(&self) -> VaultConfig {
+        let key_command = vec![self.program.display().to_string()];
+        VaultConfig { key_source: KeySource::Command, key_command, ..VaultConfig::default() }
+    }
+
+    fn starts(&self) -> usize {
+        std::fs::read_to_string(&self.starts).unwrap_or_default().len()
+    }
+}
+
+/// Anybody may have it checked, by asking whether the daemon is ready.
+async fn checking_again_and_again_asks_the_source_once(world: World) {
+    let key = format!("printf %s {}", "0f".repeat(32));
+    let source = Counted::new(&world, &key);
+    set(&world.vault_with(&source.config()).await, "global/key", "value").await.unwrap();
+    source.now_does("exit 1");
+    let vault = world.vault_with(&source.config()).await;
+    let asked = source.starts();
+    for _ in 0..20 {
+        assert_eq!(vault.check().await.unwrap_err().code(), ErrorCode::VaultNoKey);
+        world.clock.advance(Duration::from_secs(1));
+    }
+    assert_eq!(source.starts(), asked, "opening has asked already");
+    world.clock.advance(Duration::from_secs(10));
+    source.now_does(&format!("printf %s {}", "f0".repeat(32)));
+    for _ in 0..5 {
+        assert_eq!(vault.check().await.unwrap_err().code(), ErrorCode::VaultWrongKey);
+    }
+    assert_eq!(source.starts(), asked + 1, "once more, and a wrong key is remembered as well");
+
+    // Whoever needs the key asks for it, and what they are told is what the next check tells.
+    source.now_does("exit 1");
+    assert_eq!(get(&vault, "global/key").await.unwrap_err().code(), ErrorCode::VaultNoKey);
+    assert_eq!(vault.check().await.unwrap_err().code(), ErrorCode::VaultNoKey);
+    assert_eq!(source.starts(), asked + 2);
+    source.now_does(&key);
+    assert_eq!(get(&vault, "global/key").await.unwrap(), "value");
+    assert!(vault.check().await.is_ok());
+    assert_eq!(source.starts(), asked + 3);
+    // A clock that is put back keeps nobody waiting.
+    source.now_does("exit 1");
+    let vault = world.vault_with(&source.config()).await;
+    source.now_does(&key);
+    world.clock.set(crate::world::START);
+    assert!(vault.check().await.is_ok());
+}
+
+/// As with a daemon whose patience is shorter than that of the source.
+async fn a_check_that_nobody_waits_for_is_no_reason_to_ask_again(world: World) {
+    let source = Counted::new(&world, &format!("printf %s {}", "0f".repeat(32)));
+    set(&world.vault_with(&source.config()).await, "global/key", "value").await.unwrap();
+    source.now_does("exit 1");
+    let vault = world.vault_with(&source.config()).await;
+    world.clock.advance(Duration::from_secs(60));
+    let (asked, go) = (source.starts(), world.folder.path().join("go"));
+    let wait = format!("while [ ! -e '{}' ]; do sleep 0.02; done; exit 1", go.display());
+    source.now_does(&wait);
+    for _ in 0..3 {
+        let checking = vault.check();
+        let patience = async {
+            while source.starts() == asked {
+                tokio::time::sleep(std::time::Duration::from_millis(5)).await;
+            }
+        };
+        tokio::select! {
+            done = checking => panic!("{done:?}"),
+            () = patience => {}
+        }
+    }
+    std::fs::write(go, "").unwrap();
+    assert_eq!(vault.check().await.unwrap_err().code(), ErrorCode::VaultNoKey);
+    assert_eq!(source.starts(), asked + 1);
 }

@@ -1,0 +1,83 @@
+//! What came of asking for the key a moment ago, for those who only want to know how it is: anybody
+//! may have them ask, and a passphrase costs a computation, a command or a keyring a program.
+
+use std::sync::{Mutex, PoisonError};
+
+use palyra_common::time::{Duration, Timestamp};
+
+use super::{KeyState, Vault};
+use crate::VaultError;
+use crate::key::KeyId;
+use crate::source::{KeyProblem, Source};
+use crate::store::vault_keys;
+
+/// How long a failure is told without asking again.
+const REMEMBERED: Duration = Duration::from_secs(30);
+
+/// The last failure, unless the key was had since.
+#[derive(Default)]
+pub(super) struct Recent(Mutex<Option<Failure>>);
+
+struct Failure {
+    needed: KeyId,
+    at: Timestamp,
+    error: VaultError,
+}
+
+impl Vault {
+    /// Whether secrets can be read now: the key is there and is the right one, or there is no key
+    /// yet because there was never a secret. Cheap to ask again and again: a source that costs
+    /// something, and has just failed, is asked again after 30 seconds, or when somebody needs a
+    /// secret.
+    pub async fn check(&self) -> Result<KeyState, VaultError> {
+        match self.0.db.read(vault_keys::in_use).await? {
+            Some(stored) => self.usable(stored.id).await.map(KeyState::Usable),
+            None => self.source().map(|_| KeyState::NotMade),
+        }
+    }
+
+    /// Remembers what came of asking for a key; no error: it is there.
+    pub(super) fn remember(&self, needed: &KeyId, error: Option<&VaultError>) {
+        let failure = error.filter(|_| self.asking_costs()).map(|error| Failure {
+            needed: needed.clone(),
+            at: self.0.clock.now(),
+            error: error.clone(),
+        });
+        *self.0.recent.0.lock().unwrap_or_else(PoisonError::into_inner) = failure;
+    }
+
+    /// The id of the key in use, if it can be had; `needed` was the one a moment ago.
+    async fn usable(&self, needed: KeyId) -> Result<KeyId, VaultError> {
+        if self.held().is_some_and(|held| held.id == needed) {
+            return Ok(needed);
+        }
+        let alone = self.0.loading.clone().lock_owned().await;
+        if let Some(error) = self.failed_just_now(&needed) {
+            return Err(error);
+        }
+        let vault = self.clone();
+        // Whoever checks may lose patience. The source is asked to the end nevertheless, or the next
+        // check would begin anew.
+        let asking = tokio::spawn(async move {
+            let _alone = alone;
+            vault.load_alone().await.map(|key| key.id.clone())
+        });
+        asking.await.unwrap_or(Err(VaultError::NoKey(KeyProblem::Stopped)))
+    }
+
+    fn failed_just_now(&self, needed: &KeyId) -> Option<VaultError> {
+        let recent = self.0.recent.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let failure = recent.as_ref().filter(|failure| failure.needed == *needed)?;
+        let now = self.0.clock.now();
+        // Clocks are put back at times.
+        let is_recent = now >= failure.at && now < failure.at + REMEMBERED;
+        is_recent.then(|| failure.error.clone())
+    }
+
+    fn asking_costs(&self) -> bool {
+        match &self.0.source {
+            Ok(Source::Passphrase(_) | Source::Command(_) | Source::Keyring(_)) => true,
+            Ok(Source::File(_)) | Err(_) => false,
+        }
+    }
+}
