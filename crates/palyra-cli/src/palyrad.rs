@@ -1,5 +1,6 @@
 //! The daemon's program, which does what must be done where the data is.
 
+use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output as Ran, Stdio};
 
@@ -58,9 +59,18 @@ pub(crate) fn forget_ours(command: &mut Command) {
 /// prints its report and fails, so a report counts whatever the status is.
 pub(crate) fn ask<T: DeserializeOwned>(
     context: &Context,
-    arguments: &[&std::ffi::OsStr],
+    arguments: &[&OsStr],
 ) -> Result<T, Failure> {
-    let ran = run(context, arguments)?;
+    ask_with(context, arguments, &[])
+}
+
+/// As [`ask`], with `variables` beside those of this program.
+pub(crate) fn ask_with<T: DeserializeOwned>(
+    context: &Context,
+    arguments: &[&OsStr],
+    variables: &[(OsString, OsString)],
+) -> Result<T, Failure> {
+    let ran = run(context, arguments, variables)?;
     match serde_json::from_slice(&ran.stdout) {
         Ok(answer) => Ok(answer),
         Err(_) if !ran.status.success() => Err(failed(&ran)),
@@ -72,13 +82,18 @@ pub(crate) fn ask<T: DeserializeOwned>(
 }
 
 /// Runs palyrad with `arguments`; a bad status is an error.
-pub(crate) fn done(context: &Context, arguments: &[&std::ffi::OsStr]) -> Result<Ran, Failure> {
-    let ran = run(context, arguments)?;
+pub(crate) fn done(context: &Context, arguments: &[&OsStr]) -> Result<Ran, Failure> {
+    let ran = run(context, arguments, &[])?;
     if ran.status.success() { Ok(ran) } else { Err(failed(&ran)) }
 }
 
-fn run(context: &Context, arguments: &[&std::ffi::OsStr]) -> Result<Ran, Failure> {
+fn run(
+    context: &Context,
+    arguments: &[&OsStr],
+    variables: &[(OsString, OsString)],
+) -> Result<Ran, Failure> {
     let mut command = command(context)?;
+    command.envs(variables.iter().map(|(name, value)| (name, value)));
     let ran = command.args(arguments).stdin(Stdio::null()).output();
     let program = command.get_program();
     ran.map_err(|error| Failure::file(Path::new(program), error))

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
+use clap::builder::{PathBufValueParser, TypedValueParser};
 use clap::{Parser, Subcommand};
 use palyra_common::data_dir::{self, Surroundings};
 use palyra_storage::StorageUrl;
@@ -22,12 +23,12 @@ pub(crate) struct Flags {
     pub(crate) command: Option<Command>,
 
     /// Where this node keeps its files
-    #[arg(long, value_name = "FOLDER", env = "PALYRA_DATA_DIR", global = true)]
+    #[arg(long, value_name = "FOLDER", env = "PALYRA_DATA_DIR", global = true, value_parser = whole_path())]
     pub(crate) data_dir: Option<PathBuf>,
 
     /// The configuration file; without this option, palyra.toml in the data directory if there is
     /// one
-    #[arg(long, value_name = "FILE", env = "PALYRA_CONFIG", global = true)]
+    #[arg(long, value_name = "FILE", env = "PALYRA_CONFIG", global = true, value_parser = whole_path())]
     pub(crate) config: Option<PathBuf>,
 
     /// The address of the console and the HTTP API [default: 127.0.0.1:7142]
@@ -103,6 +104,11 @@ pub(crate) enum ConfigCommand {
     },
     /// Print an example with every option
     Example,
+}
+
+/// A path as it reads from here: whoever is told of it may be in another folder.
+fn whole_path() -> impl TypedValueParser<Value = PathBuf> {
+    PathBufValueParser::new().try_map(std::path::absolute::<PathBuf>)
 }
 
 impl Flags {

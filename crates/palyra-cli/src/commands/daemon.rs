@@ -1,6 +1,7 @@
 //! `palyra daemon`
 
 mod install;
+mod kept;
 mod logs;
 mod restart;
 mod run_here;

@@ -3,7 +3,7 @@
 use std::io::{BufRead, BufReader, Write};
 use std::process::Stdio;
 
-use crate::world::{FREE_PORTS, LIMIT, World, until};
+use crate::world::{FREE_PORTS, LIMIT, World, ran, until};
 
 /// Stops a background daemon also when its test fails.
 struct Background<'a>(&'a World);
@@ -59,6 +59,59 @@ fn it_is_restarted_as_another_process() {
         "{told}"
     );
     assert_eq!(world.palyra(&["config", "get", "log.level"]).expect(0).out, "warn\n");
+}
+
+#[test]
+fn a_restart_elsewhere_reads_the_file_that_was_named() {
+    restarts_elsewhere(&["--config", "own.toml"], None);
+    restarts_elsewhere(&["--config=own.toml"], None);
+    restarts_elsewhere(&[], Some(("PALYRA_CONFIG", "own.toml")));
+}
+
+fn restarts_elsewhere(options: &[&str], variable: Option<(&str, &str)>) {
+    let world = World::new();
+    let _background = Background(&world);
+    let [here, there] = ["here", "there"].map(|name| world.home().join(name));
+    for (folder, level) in [(&here, "warn"), (&there, "error")] {
+        std::fs::create_dir(folder).unwrap();
+        let text = format!("[log]\nlevel = \"{level}\"\n");
+        std::fs::write(folder.join("own.toml"), text).unwrap();
+    }
+    let arguments = [&["daemon", "start", "--"][..], &FREE_PORTS, options].concat();
+    ran(world.command(&arguments).envs(variable).current_dir(&here)).expect(0);
+    let level = || world.palyra(&["config", "get", "log.level"]).expect(0).out;
+    assert_eq!(level(), "warn\n");
+    ran(world.command(&["daemon", "restart"]).current_dir(&there)).expect(0);
+    assert_eq!(level(), "warn\n", "{options:?} {variable:?}");
+
+    let own = here.join("own.toml");
+    let shown = world.palyra(&["config", "show", "--json"]).expect(0).json();
+    assert_eq!(shown["file"], own.to_str().unwrap());
+    std::fs::write(&own, "[log]\nlevel = \"warn\"\nlevle = 1\n").unwrap();
+    ran(world.command(&["config", "unset", "log.levle"]).current_dir(&there)).expect(0);
+    assert_eq!(std::fs::read_to_string(&own).unwrap(), "[log]\nlevel = \"warn\"\n");
+}
+
+#[test]
+fn a_restart_keeps_the_variables_of_the_daemon() {
+    let world = World::new();
+    let _background = Background(&world);
+    let arguments = [&["daemon", "start", "--"][..], &FREE_PORTS].concat();
+    let mut command = world.command(&arguments);
+    command.env("PALYRA_HTTP_OPEN_METRICS", "true").env("PALYRA_LOG_LEVEL", "debug");
+    ran(command.env("PALYRA_VAULT_PASSPHRASE", "geheim").env("OTHER", "x")).expect(0);
+    let mut command = world.command(&["daemon", "restart"]);
+    let told = ran(command.env("PALYRA_LOG_LEVEL", "warn")).expect(0);
+    let names = "from its environment: PALYRA_HTTP_OPEN_METRICS PALYRA_VAULT_PASSPHRASE";
+    assert!(told.out.contains(names), "{told:?}");
+    assert!(!format!("{told:?}").contains("geheim"), "{told:?}");
+    let get = |key: &str| world.palyra(&["config", "get", key]).expect(0).out;
+    assert_eq!(get("http.open_metrics"), "true\n");
+    assert_eq!(get("log.level"), "warn\n", "what is said now wins");
+    let pid = world.palyra(&["status", "--json"]).expect(0).json()["pid"].to_string();
+    let has = std::fs::read(format!("/proc/{pid}/environ")).unwrap();
+    let has = String::from_utf8(has).unwrap();
+    assert!(has.contains("PALYRA_VAULT_PASSPHRASE=geheim\0") && !has.contains("OTHER="), "{has}");
 }
 
 #[test]

@@ -34,6 +34,26 @@ fn each_layer_comes_before_the_one_below() {
     assert_eq!(show(&[("PALYRA_LOG_LEVEL", " ")], &[]), ("warn".into(), "file".into()));
 }
 
+/// Whoever is told where the file is may be in another folder.
+#[test]
+fn a_file_is_named_by_its_whole_path() {
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path().canonicalize().unwrap();
+    std::fs::write(folder.join("own.toml"), "").unwrap();
+    for (args, env, file) in [
+        (&["--data-dir", "data"][..], None, "data/palyra.toml"),
+        (&["--data-dir", "data", "--config", "own.toml"], None, "own.toml"),
+        (&["--data-dir", "data"], Some(("PALYRA_CONFIG", "own.toml")), "own.toml"),
+        (&[], Some(("PALYRA_DATA_DIR", "data")), "data/palyra.toml"),
+    ] {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_palyrad"));
+        command.current_dir(&folder).args(args).envs(env).args(["config", "show"]);
+        let shown = command.output().unwrap();
+        let view: serde_json::Value = serde_json::from_slice(&shown.stdout).unwrap();
+        assert_eq!(view["file"], folder.join(file).to_str().unwrap(), "{args:?} {env:?}");
+    }
+}
+
 #[test]
 fn what_does_not_fit_is_refused_by_the_name_that_was_used() {
     let folder = tempfile::tempdir().unwrap();

@@ -6,6 +6,7 @@ use palyra_common::api::{Check, CheckState, Doctor, Status};
 use palyra_common::{ErrorCode, shapes};
 use serde::Serialize;
 
+use super::kept::{self, Variables};
 use super::{running, start, stop};
 use crate::context::Context;
 use crate::failure::{Failure, Outcome};
@@ -14,9 +15,10 @@ use crate::{palyrad, service};
 
 /// Stop the daemon if it runs, and start it again
 ///
-/// It gets the options that it runs with, or those after --, which replace all of them. Whether it
-/// can start again is checked first; if not, it is left running. A daemon that systemd runs stays
-/// with systemd.
+/// It gets the options that it runs with, or those after --, which replace all of them, and keeps
+/// the PALYRA_ variables of its environment where yours says nothing else. Whether it can start
+/// again is checked first; if not, it is left running. A daemon that systemd runs stays with
+/// systemd.
 #[derive(Debug, clap::Args)]
 #[command(
     verbatim_doc_comment,
@@ -42,6 +44,8 @@ struct Restarted {
     /// The process that ran before.
     stopped: Option<u32>,
     options: Vec<String>,
+    /// The names of what was kept of its environment.
+    variables: Vec<String>,
 }
 
 pub(super) async fn run(context: &Context, arguments: Arguments) -> Outcome {
@@ -56,10 +60,11 @@ pub(super) async fn run(context: &Context, arguments: Arguments) -> Outcome {
         ));
     }
     let options = match &before {
-        Some(status) if options.is_empty() => kept(context, status),
+        Some(status) if options.is_empty() => options_of(context, status),
         Some(_) | None => options,
     };
-    preflight(context, &options)?;
+    let variables = before.as_ref().map(|status| variables_of(context, status)).unwrap_or_default();
+    preflight(context, &options, &variables)?;
     if managed {
         service::systemctl(&["restart", service::UNIT]).map_err(Failure::machine)?;
         return super::status::run(context).await;
@@ -70,31 +75,42 @@ pub(super) async fn run(context: &Context, arguments: Arguments) -> Outcome {
         shapes::redact_suspects(&option.to_string_lossy()).into_owned()
     });
     let told = told.collect();
-    let started = start::begin(context, &data_dir, start::Arguments { wait, options }).await;
+    let names = variables.iter().map(|(name, _)| name.to_string_lossy().into_owned()).collect();
+    let arguments = start::Arguments { wait, options };
+    let started = start::begin(context, &data_dir, arguments, variables).await;
     if let (Some(pid), Err(_)) = (stopped, &started) {
         context.out().note(&format!("palyrad (process {pid}) has stopped, and none runs now."));
     }
-    context.out().show(&Restarted { status: started?, stopped, options: told }, text)
+    let status = started?;
+    context.out().show(&Restarted { status, stopped, options: told, variables: names }, text)
 }
 
-fn kept(context: &Context, status: &Status) -> Vec<OsString> {
-    running::options(status.pid).unwrap_or_else(|| {
+fn options_of(context: &Context, status: &Status) -> Vec<OsString> {
+    kept::options(status.pid).unwrap_or_else(|| {
         context.out().note("Its options cannot be read on this system; it gets none.");
         Vec::new()
     })
 }
 
-/// Whether the daemon can start with `options`: nothing is stopped for a start that fails.
-fn preflight(context: &Context, options: &[OsString]) -> Outcome {
+fn variables_of(context: &Context, status: &Status) -> Variables {
+    kept::variables(status.pid).unwrap_or_else(|| {
+        context.out().note("Its environment cannot be read on this system; it gets yours.");
+        Variables::new()
+    })
+}
+
+/// Whether the daemon can start so: nothing is stopped for a start that fails.
+fn preflight(context: &Context, options: &[OsString], variables: &Variables) -> Outcome {
     let mut asked: Vec<&OsStr> = options.iter().map(OsString::as_os_str).collect();
     asked.extend(["preflight", "--json"].map(OsStr::new));
-    let found: Doctor = palyrad::ask(context, &asked).map_err(|failure| match failure {
-        Failure::Told(told) => {
-            let code = told.known_code().unwrap_or(ErrorCode::ClientPalyradFailed);
-            left_alone(code, told.message())
-        }
-        other @ (Failure::Faults | Failure::ToldAlready(_) | Failure::Interrupted) => other,
-    })?;
+    let found: Doctor =
+        palyrad::ask_with(context, &asked, variables).map_err(|failure| match failure {
+            Failure::Told(told) => {
+                let code = told.known_code().unwrap_or(ErrorCode::ClientPalyradFailed);
+                left_alone(code, told.message())
+            }
+            other @ (Failure::Faults | Failure::ToldAlready(_) | Failure::Interrupted) => other,
+        })?;
     let Some(check) = found.checks.into_iter().find(hinders) else { return Ok(()) };
     let code = match check.name.as_str() {
         "config" => ErrorCode::ConfigInvalid,
@@ -126,5 +142,9 @@ fn text(out: &Output, restarted: &Restarted) -> String {
         [] => ", without options".to_owned(),
         options => format!(", with: {}", printable(&options.join(" "))),
     };
-    format!("{did}{with}.\n{}", crate::commands::status::text(out, &restarted.status))
+    let kept = match restarted.variables.as_slice() {
+        [] => String::new(),
+        names => format!(", and from its environment: {}", printable(&names.join(" "))),
+    };
+    format!("{did}{with}{kept}.\n{}", crate::commands::status::text(out, &restarted.status))
 }

@@ -1,7 +1,5 @@
 //! The daemon of this machine: whether it runs, and as which process.
 
-use std::ffi::{OsStr, OsString};
-use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
@@ -64,23 +62,6 @@ fn named(data_dir: &Path, status: &Status) -> Result<Pid, Failure> {
     }
     let raw = i32::try_from(file.pid).ok().and_then(Pid::from_raw);
     raw.ok_or_else(|| wrong(format!("{} is no process", file.pid)))
-}
-
-/// The options that the process was started with, but for the data directory, which is named anew.
-/// None where the system does not tell.
-pub(super) fn options(pid: u32) -> Option<Vec<OsString>> {
-    let line = std::fs::read(format!("/proc/{pid}/cmdline")).ok()?;
-    let words = line.strip_suffix(b"\0").unwrap_or(&line).split(|byte| *byte == 0);
-    let mut words = words.skip(1).map(|word| OsStr::from_bytes(word).to_owned());
-    let mut options = Vec::new();
-    while let Some(word) = words.next() {
-        if word == "--data-dir" {
-            words.next();
-        } else if !word.as_bytes().starts_with(b"--data-dir=") {
-            options.push(word);
-        }
-    }
-    Some(options)
 }
 
 /// Asks the process to stop, and waits for its end.

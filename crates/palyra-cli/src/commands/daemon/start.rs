@@ -9,6 +9,7 @@ use palyra_common::api::Status;
 use palyra_common::{ErrorCode, StableErrorEnvelope};
 use serde_json::json;
 
+use super::kept::{self, Variables};
 use super::running::{self, POLL};
 use crate::context::Context;
 use crate::failure::{Failure, Outcome};
@@ -45,13 +46,15 @@ pub(super) async fn run(context: &Context, arguments: Arguments) -> Outcome {
             format!("It runs already.\n{}", crate::commands::status::text(out, status))
         });
     }
-    let status = begin(context, &data_dir, arguments).await?;
+    let status = begin(context, &data_dir, arguments, Variables::new()).await?;
     context.out().show(&status, crate::commands::status::text)
 }
 
 /// A daemon that runs is left alone, so other options than it has would silently do nothing.
 fn respect_options(status: &Status, options: &[OsString]) -> Outcome {
-    if options.is_empty() || running::options(status.pid).is_some_and(|has| has == options) {
+    let here = std::env::current_dir().unwrap_or_default();
+    let asked = kept::resolved(options.to_vec(), &here);
+    if options.is_empty() || kept::options(status.pid).is_some_and(|has| has == asked) {
         return Ok(());
     }
     Err(Failure::conflict(format!(
@@ -61,21 +64,23 @@ fn respect_options(status: &Status, options: &[OsString]) -> Outcome {
     )))
 }
 
-/// Starts a daemon where none runs.
+/// Starts a daemon where none runs, with `variables` beside those of this program.
 pub(super) async fn begin(
     context: &Context,
     data_dir: &Path,
     arguments: Arguments,
+    variables: Variables,
 ) -> Result<Status, Failure> {
     palyrad::find()?;
     files::private_folder(data_dir)?;
-    launch(context, data_dir, arguments).await
+    launch(context, data_dir, arguments, variables).await
 }
 
 async fn launch(
     context: &Context,
     data_dir: &Path,
     arguments: Arguments,
+    variables: Variables,
 ) -> Result<Status, Failure> {
     let log_path = log_file::path(data_dir);
     let (log, begins) = log_file::open_for_start(&log_path)?;
@@ -85,7 +90,7 @@ async fn launch(
         .map_err(|error| Failure::machine(format!("this program cannot be found: {error}")))?;
     let mut command = Command::new(&own);
     command.arg("--data-dir").arg(data_dir).args(["daemon", "run", "--detached", "--"]);
-    command.args(arguments.options).stdin(Stdio::null()).stdout(log).stderr(again);
+    command.args(arguments.options).envs(variables).stdin(Stdio::null()).stdout(log).stderr(again);
     let mut child = command.spawn().map_err(|error| Failure::file(&own, error))?;
     let progress = context.out().progress("{spinner} waiting for palyrad, {elapsed}");
     let limit = Duration::from_secs(arguments.wait);

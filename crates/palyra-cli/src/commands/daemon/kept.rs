@@ -1,0 +1,92 @@
+//! What a daemon was started with, so that its successor gets the same.
+
+use std::ffi::{OsStr, OsString};
+use std::os::unix::ffi::{OsStrExt, OsStringExt};
+use std::path::{Path, PathBuf};
+
+use palyra_common::data_dir;
+
+use crate::context::TOKEN_VARIABLE;
+use crate::palyrad;
+
+#[cfg(test)]
+mod tests;
+
+/// Variables of the environment, whose values may be secret.
+pub(super) type Variables = Vec<(OsString, OsString)>;
+
+const CONFIG_OPTION: &str = "--config";
+const CONFIG_VARIABLE: &str = "PALYRA_CONFIG";
+/// What is named anew, and what is none of the daemon's business.
+const LEFT_OUT: [&str; 3] = [data_dir::VARIABLE, TOKEN_VARIABLE, palyrad::VARIABLE];
+
+/// The options that the process was started with, but for the data directory, which is named anew.
+/// None where the system does not tell.
+pub(super) fn options(pid: u32) -> Option<Vec<OsString>> {
+    let line = std::fs::read(format!("/proc/{pid}/cmdline")).ok()?;
+    let line = line.strip_suffix(b"\0").unwrap_or(&line);
+    let words = line.split(|byte| *byte == 0).skip(1).map(|word| OsStr::from_bytes(word).into());
+    Some(resolved(without_data_dir(words), &folder(pid)?))
+}
+
+/// The variables of ours that the process was started with, but for those that this program has
+/// itself: what is said now wins. None where the system does not tell.
+pub(super) fn variables(pid: u32) -> Option<Variables> {
+    let all = std::fs::read(format!("/proc/{pid}/environ")).ok()?;
+    let mut variables = ours(&all, &folder(pid)?);
+    variables.retain(|(name, _)| std::env::var_os(name).is_none());
+    Some(variables)
+}
+
+/// `options` as they read in `folder`, from wherever they are used: a file is named by its whole
+/// path.
+pub(super) fn resolved(options: Vec<OsString>, folder: &Path) -> Vec<OsString> {
+    let mut names_file = false;
+    let resolve = |option: OsString| {
+        let is_file = names_file;
+        names_file = !is_file && option == CONFIG_OPTION;
+        let inline = option.as_bytes().strip_prefix(b"--config=").map(OsStr::from_bytes);
+        match inline {
+            _ if is_file => folder.join(option).into_os_string(),
+            Some(file) => {
+                let mut whole = OsString::from("--config=");
+                whole.push(folder.join(file));
+                whole
+            }
+            None => option,
+        }
+    };
+    options.into_iter().map(resolve).collect()
+}
+
+fn folder(pid: u32) -> Option<PathBuf> {
+    std::fs::read_link(format!("/proc/{pid}/cwd")).ok()
+}
+
+fn without_data_dir(mut words: impl Iterator<Item = OsString>) -> Vec<OsString> {
+    let mut options = Vec::new();
+    while let Some(word) = words.next() {
+        if word == "--data-dir" {
+            words.next();
+        } else if !word.as_bytes().starts_with(b"--data-dir=") {
+            options.push(word);
+        }
+    }
+    options
+}
+
+fn ours(all: &[u8], folder: &Path) -> Variables {
+    let variable = |entry: &[u8]| {
+        let at = entry.iter().position(|byte| *byte == b'=')?;
+        let (name, value) = (entry.get(..at)?, entry.get(at + 1..)?);
+        let name = OsStr::from_bytes(name);
+        let is_kept =
+            name.as_bytes().starts_with(b"PALYRA_") && !LEFT_OUT.iter().any(|it| name == *it);
+        let value = OsString::from_vec(value.to_owned());
+        let value = if name == CONFIG_VARIABLE { folder.join(value).into() } else { value };
+        is_kept.then(|| (name.to_owned(), value))
+    };
+    let mut variables: Variables = all.split(|byte| *byte == 0).filter_map(variable).collect();
+    variables.sort();
+    variables
+}
