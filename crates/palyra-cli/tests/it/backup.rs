@@ -1,6 +1,8 @@
 //! Backups appear whole or not at all.
 
+use std::fs::Permissions;
 use std::io::{Read, Write};
+use std::os::unix::fs::PermissionsExt;
 use std::os::unix::net::{UnixListener, UnixStream};
 
 use crate::world::{World, until};
@@ -47,6 +49,40 @@ fn a_backup_is_made_checked_and_restored() {
     assert_eq!(std::fs::read(elsewhere.join("stray")).unwrap(), b"stays");
     let again = world.palyra(&[&asked[..], &["--yes"]].concat()).expect(6).err;
     assert!(again.contains(elsewhere.join("palyra.db").to_str().unwrap()), "{again}");
+}
+
+/// In a folder that others write to, the name of the unfinished file could be taken on purpose.
+#[test]
+fn an_unfinished_file_is_nobody_elses() {
+    let world = World::new();
+    let _daemon = world.palyrad();
+    let partial = world.home().join("b.tar.gz.partial");
+    let other = world.home().join("other");
+    std::fs::write(&other, "stays").unwrap();
+    let refused = || {
+        let refused = world.palyra(&["backup", "create", "b.tar.gz", "--json"]).expect(6);
+        assert_eq!(refused.error_code(), "common/conflict");
+        assert!(refused.err.contains("b.tar.gz.partial"), "{refused:?}");
+        assert!(partial.symlink_metadata().is_ok(), "it is left as it is");
+        std::fs::remove_file(&partial).unwrap();
+    };
+    std::os::unix::fs::symlink(&other, &partial).unwrap();
+    refused();
+    std::fs::hard_link(&other, &partial).unwrap();
+    refused();
+    assert_eq!(std::fs::read(&other).unwrap(), b"stays");
+    let _socket = UnixListener::bind(&partial).unwrap();
+    refused();
+    std::fs::write(&partial, "").unwrap();
+    // Only root can give a file away.
+    if std::os::unix::fs::chown(&partial, Some(1), None).is_ok() {
+        refused();
+        std::fs::write(&partial, "").unwrap();
+    }
+    std::fs::set_permissions(&partial, Permissions::from_mode(0o644)).unwrap();
+    world.palyra(&["backup", "create", "b.tar.gz"]).expect(0);
+    let mode = std::fs::metadata(world.home().join("b.tar.gz")).unwrap().permissions().mode();
+    assert_eq!(mode & 0o777, 0o600);
 }
 
 #[test]

@@ -1,14 +1,15 @@
 //! `palyra backup create`
 
-use std::fs::{File, OpenOptions};
+use std::fs::{File, Metadata, OpenOptions, Permissions};
 use std::io::Write;
-use std::os::unix::fs::OpenOptionsExt;
+use std::os::unix::fs::{MetadataExt, OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 
 use indicatif::ProgressBar;
 use palyra_client::Download;
 use palyra_common::ErrorCode;
-use rustix::fs::{CWD, FlockOperation, RenameFlags, flock, renameat_with};
+use rustix::fs::{CWD, FlockOperation, OFlags, RenameFlags, flock, renameat_with};
+use rustix::process::geteuid;
 use serde::Serialize;
 use serde_json::Value;
 
@@ -108,6 +109,33 @@ async fn pump(
     Ok(bytes)
 }
 
+/// Opens the file of that name, or a new one. Where others may write to the folder they may have
+/// put something there, to get at the backup or to have another file overwritten.
+fn open_own(path: &Path) -> Result<File, Failure> {
+    let not_ours = || {
+        Failure::conflict(format!(
+            "{} is there, and it is a link, not a plain file, or not yours; remove it or choose \
+             another name",
+            path.display()
+        ))
+    };
+    match path.symlink_metadata() {
+        Ok(there) if !is_own(&there) => return Err(not_ours()),
+        Ok(_) | Err(_) => {}
+    }
+    // What is put there in this moment is not followed, and opening it does not wait.
+    let flags = (OFlags::NOFOLLOW | OFlags::NONBLOCK).bits().cast_signed();
+    let mut options = OpenOptions::new();
+    options.write(true).create(true).truncate(false).mode(0o600).custom_flags(flags);
+    let wrong = |error: std::io::Error| Failure::file(path, error);
+    let file = options.open(path).map_err(wrong)?;
+    if is_own(&file.metadata().map_err(wrong)?) { Ok(file) } else { Err(not_ours()) }
+}
+
+fn is_own(found: &Metadata) -> bool {
+    found.is_file() && found.uid() == geteuid().as_raw() && found.nlink() == 1
+}
+
 /// A file that is not whole yet; removed unless it is finished.
 struct Partial {
     path: PathBuf,
@@ -120,12 +148,12 @@ impl Partial {
     fn begin(whole: &Path) -> Result<Self, Failure> {
         let path = files::with_ending(whole, ".partial");
         let wrong = |error: std::io::Error| Failure::file(&path, error);
-        let mut options = OpenOptions::new();
-        options.write(true).create(true).truncate(false).mode(0o600);
-        let file = options.open(&path).map_err(wrong)?;
+        let file = open_own(&path)?;
         flock(&file, FlockOperation::NonBlockingLockExclusive).map_err(|_| {
             Failure::conflict(format!("another command is writing {}", path.display()))
         })?;
+        // An earlier command may have had another umask.
+        file.set_permissions(Permissions::from_mode(0o600)).map_err(wrong)?;
         file.set_len(0).map_err(wrong)?;
         Ok(Self { path, file })
     }
