@@ -8,6 +8,7 @@ use std::time::Instant;
 
 use axum::body::Bytes;
 use palyra_common::api::{Check, CheckState, Doctor};
+use palyra_identity::AuthError;
 use palyra_storage::lease::LeaseName;
 use palyra_vault::KeyState;
 
@@ -127,9 +128,16 @@ fn configuration(app: &App) -> Check {
 }
 
 async fn owner(app: &App) -> Check {
-    match app.identity.has_owner().await {
-        Ok(true) => check("owner", CheckState::Ok, "there is an owner"),
-        Ok(false) => {
+    let found =
+        async { Ok((app.identity.has_owner().await?, app.identity.owner_has_logged_in().await?)) };
+    let found: Result<_, AuthError> = found.await;
+    match found {
+        Ok((true, true)) => check("owner", CheckState::Ok, "the owner has logged in"),
+        // Whoever works with tokens alone needs no login.
+        Ok((true, false)) => {
+            check("owner", CheckState::Ok, "there is an owner, who has not logged in yet")
+        }
+        Ok((false, _)) => {
             let seen = "there is no owner yet: nobody has logged in";
             let nobody = check("owner", CheckState::Warning, seen);
             advised(nobody, "Open the link that `palyra dashboard` gives.")

@@ -21,6 +21,7 @@ pub(crate) struct Look {
     at: Option<Instant>,
     pub(crate) schema: i64,
     pub(crate) has_owner: bool,
+    pub(crate) owner_logged_in: bool,
     pub(crate) key_source: String,
     /// The key, if it can be used.
     pub(crate) key_id: Option<String>,
@@ -81,10 +82,11 @@ async fn look(app: &App) -> Look {
     let mut look = Look { key_source: app.vault.key_source(), ..Look::default() };
     let database = async {
         let schema = app.db.schema().await.map(|schema| schema.version).ok()?;
-        Some((schema, app.identity.has_owner().await.ok()?))
+        let has_owner = app.identity.has_owner().await.ok()?;
+        Some((schema, has_owner, app.identity.owner_has_logged_in().await.ok()?))
     };
     match tokio::time::timeout(PATIENCE, database).await {
-        Ok(Some((schema, has_owner))) => (look.schema, look.has_owner) = (schema, has_owner),
+        Ok(Some(found)) => (look.schema, look.has_owner, look.owner_logged_in) = found,
         Ok(None) | Err(_) => look.waiting_for.push("database".into()),
     }
     if look.waiting_for.is_empty() {

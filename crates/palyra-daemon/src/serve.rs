@@ -166,8 +166,8 @@ async fn announce(app: &App) -> Result<(), Failure> {
     );
     let origin = palyra_identity::Origin::new("palyrad");
     if is_kept() {
-        if !app.identity.has_owner().await? {
-            lines.push_str("nobody has logged in yet: `palyra dashboard` gives a link\n");
+        if !app.identity.owner_has_logged_in().await? {
+            lines.push_str("the owner has not logged in yet: `palyra dashboard` gives a link\n");
         }
     } else if let Some(code) = app.identity.first_login_code(&origin).await? {
         let link = login_link(app, code.secret.expose());

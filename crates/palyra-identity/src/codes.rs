@@ -44,17 +44,16 @@ pub struct NewLogin {
 }
 
 impl Identity {
-    /// A code that makes the owner; nothing if there is an owner already. Earlier ones that were
-    /// not used stop working.
+    /// A code for the owner's first login; nothing if there was one. Earlier codes go on working,
+    /// for another node may have printed them, until one of them is used.
     pub async fn first_login_code(&self, origin: &Origin) -> Result<Option<LoginCode>, AuthError> {
         let (code, audit) = (self.new_code(FIRST_LOGIN_CODE_LASTS), Audit::new(origin, self.now()));
         let (digest, expires_at) = (Digest::of(&code.secret), code.expires_at);
         let made = self.0.db.write(move |tx| {
-            if principals::has_owner(tx)? {
+            let (purpose, principal) = (Purpose::FirstLogin, Principal::owner());
+            if console_logins::has_any(tx, &principal)? {
                 return Ok(false);
             }
-            login_codes::end_first_logins(tx, audit.at())?;
-            let (purpose, principal) = (Purpose::FirstLogin, Principal::owner());
             let row = Code { purpose, principal, bounds: Bounds::NONE, made_by: None };
             add(tx, &digest, &row, expires_at, &audit, &Principal::system())?;
             Ok(true)

@@ -42,10 +42,10 @@ pub(crate) fn text(out: &Output, status: &Status) -> String {
 }
 
 fn owner(status: &Status) -> Cell {
-    if status.has_owner {
-        "there is one".into()
-    } else {
-        Cell::toned(Tone::Doubtful, "there is none yet; run `palyra dashboard`")
+    match (status.has_owner, status.owner_logged_in) {
+        (true, true) => "has logged in".into(),
+        (true, false) => "has not logged in yet; `palyra dashboard` gives a link".into(),
+        (false, _) => Cell::toned(Tone::Doubtful, "there is none yet; run `palyra dashboard`"),
     }
 }
 

@@ -51,6 +51,9 @@ pub struct Status {
     /// Whether there is an owner: somebody has logged in, or made a link or a token on the daemon's
     /// own machine.
     pub has_owner: bool,
+    /// Whether the owner has ever logged in.
+    #[serde(default)]
+    pub owner_logged_in: bool,
     /// The vault.
     pub vault: VaultStatus,
     /// Whether every part is ready.

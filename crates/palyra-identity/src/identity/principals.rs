@@ -7,6 +7,7 @@ use serde_json::json;
 
 use super::{Identity, PAGE_LIMIT, TOPIC};
 use crate::audit::{Audit, Done};
+use crate::store::console_logins;
 use crate::store::principals::{self, Member};
 use crate::{Access, AuthError, Origin, ending, role_scopes, standing};
 
@@ -20,10 +21,15 @@ pub struct MemberPage {
 }
 
 impl Identity {
-    /// Whether there is an owner, so that no first login is offered any more. The local owner is one
-    /// from the first link or token on, whether or not anybody logs in with it.
+    /// Whether there is an owner. The local owner is one from the first link or token on, whether or
+    /// not anybody logs in with it.
     pub async fn has_owner(&self) -> Result<bool, AuthError> {
         Ok(self.0.db.read(principals::has_owner).await?)
+    }
+
+    /// Whether the owner has ever logged in, so that no first login is offered any more.
+    pub async fn owner_has_logged_in(&self) -> Result<bool, AuthError> {
+        Ok(self.0.db.read(|tx| console_logins::has_any(tx, &Principal::owner())).await?)
     }
 
     /// Who has a role. Needs [`Scope::PrincipalsRead`].

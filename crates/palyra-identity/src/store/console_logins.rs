@@ -52,12 +52,18 @@ const ONE: Sql = sql!(
      FROM console_logins WHERE id = $1"
 );
 
-/// Whatever made something that is still kept is kept as well: a line has no gaps.
+const ANY_OF: Sql = sql!("SELECT id FROM console_logins WHERE principal = $1 LIMIT 1");
+
+/// Whatever made something that is still kept is kept as well: a line has no gaps. The first login
+/// of the owner stays, so that it is known that there was one.
 const SWEEP: Sql = claim_sql!(
     "DELETE FROM console_logins WHERE id IN (
          SELECT id FROM console_logins AS old WHERE void_at < $1
              AND NOT EXISTS (SELECT 1 FROM api_tokens WHERE made_by = 'login:' || old.id)
              AND NOT EXISTS (SELECT 1 FROM console_logins WHERE made_by = 'login:' || old.id)
+             AND (principal <> $3 OR EXISTS (
+                 SELECT 1 FROM console_logins AS earlier
+                 WHERE earlier.principal = $3 AND earlier.id < old.id))
          ORDER BY void_at LIMIT $2",
     ")"
 );
@@ -150,6 +156,12 @@ pub(crate) fn page(
     tx.query(&PAGE, params![cursor, of.map(Principal::as_str), limit], read)
 }
 
+/// Whether `principal` has ever logged in. Known for ever of the owner alone: see [`sweep`].
+pub(crate) fn has_any(tx: &mut Tx<'_>, principal: &Principal) -> Result<bool, StorageError> {
+    let found = tx.query_opt(&ANY_OF, params![principal.as_str()], |row| row.get::<String>(0))?;
+    Ok(found.is_some())
+}
+
 /// One login.
 pub(crate) fn one(tx: &mut Tx<'_>, id: LoginId) -> Result<Option<Login>, StorageError> {
     tx.query_opt(&ONE, params![text(id)], read)
@@ -169,5 +181,5 @@ fn read(row: &Row<'_>) -> Result<Login, StorageError> {
 
 /// Removes some logins that ended before `before`.
 pub(crate) fn sweep(tx: &mut Tx<'_>, before: Timestamp, limit: u32) -> Result<u64, StorageError> {
-    tx.execute(&SWEEP, params![before, limit])
+    tx.execute(&SWEEP, params![before, limit, Principal::owner().as_str()])
 }

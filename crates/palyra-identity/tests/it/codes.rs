@@ -13,7 +13,8 @@ on_every_engine!(
     of_many_who_redeem_one_wins,
     two_first_codes_make_one_owner,
     a_code_expires,
-    a_new_first_code_ends_the_earlier_ones,
+    the_first_code_that_is_used_ends_the_others,
+    a_link_that_nobody_opened_is_no_login,
     the_local_owner_needs_no_row,
     guesses_are_counted_and_leave_no_row,
     a_link_tried_again_and_again_is_recorded_once,
@@ -27,7 +28,7 @@ async fn the_first_login_makes_the_owner(world: World) {
     let access = world.identity.authenticate_login(new.cookie_secret.expose()).await.unwrap();
     assert_eq!((access.role, access.scopes), (Role::Owner, role_scopes(Role::Owner)));
     let again = world.identity.first_login_code(&world.origin).await.unwrap();
-    assert!(again.is_none(), "there is an owner");
+    assert!(again.is_none(), "the owner has logged in");
     assert_eq!(refused(world.redeem(&code).await), ErrorCode::AuthLinkUsed);
     let expected = [
         "system login_code.created ok",
@@ -67,12 +68,6 @@ async fn of_many_who_redeem_one_wins(world: World) {
 /// Two nodes that start at once may each print a link.
 async fn two_first_codes_make_one_owner(world: World) {
     let (first, second) = (world.first_code().await, world.first_code().await);
-    // As if neither had seen the other.
-    crate::retention::change(
-        &world.db,
-        palyra_storage::sql!("UPDATE login_codes SET expires_at = created_at + 600000"),
-    )
-    .await;
     let (one, other) = tokio::join!(world.redeem(&first), world.redeem(&second));
     let won = [&one, &other].into_iter().filter(|outcome| outcome.is_ok()).count();
     assert_eq!(won, 1, "{one:?} {other:?}");
@@ -96,11 +91,25 @@ async fn a_code_expires(world: World) {
     assert_eq!(world.identity.refusals().of(Refusal::LinkExpired), 2);
 }
 
-async fn a_new_first_code_ends_the_earlier_ones(world: World) {
+/// A second node that starts leaves the link of the first one alone.
+async fn the_first_code_that_is_used_ends_the_others(world: World) {
     let earlier = world.first_code().await;
     let newer = world.first_code().await;
-    assert_eq!(refused(world.redeem(&earlier).await), ErrorCode::AuthLinkExpired);
-    world.redeem(&newer).await.unwrap();
+    world.redeem(&earlier).await.unwrap();
+    assert_eq!(refused(world.redeem(&newer).await), ErrorCode::AuthLinkExpired);
+}
+
+/// The link makes the local owner an owner; the first login is offered until there is one.
+async fn a_link_that_nobody_opened_is_no_login(world: World) {
+    let by = world.identity.local_owner();
+    let link = world.identity.handoff_code(&by, &world.origin).await.unwrap();
+    assert!(world.identity.has_owner().await.unwrap());
+    assert!(!world.identity.owner_has_logged_in().await.unwrap());
+    let offered = world.identity.first_login_code(&world.origin).await.unwrap();
+    assert!(offered.is_some(), "nobody has logged in");
+    world.redeem(link.secret.expose()).await.unwrap();
+    assert!(world.identity.owner_has_logged_in().await.unwrap());
+    assert!(world.identity.first_login_code(&world.origin).await.unwrap().is_none());
 }
 
 async fn the_local_owner_needs_no_row(world: World) {

@@ -122,6 +122,8 @@ async fn a_line_is_followed_through_what_had_ended_before(world: World) {
 
 async fn retention_keeps_a_line_together(world: World) {
     let by = world.identity.local_owner();
+    // The first one of all is kept for ever.
+    world.login().await;
     let (first, _, login, last) = line(&world, &by).await;
     let leaving = access_of(&world, &login).await;
     world.identity.log_out(&leaving, &world.origin).await.unwrap();

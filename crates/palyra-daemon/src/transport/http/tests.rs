@@ -220,11 +220,12 @@ async fn the_doctor_does_not_call_a_link_a_login() {
         doctor.checks.into_iter().find(|check| check.name == "owner").unwrap()
     };
     assert_eq!(owner().await.seen, "there is no owner yet: nobody has logged in");
-    house.handoff_link().await;
-    assert_eq!(
-        (owner().await.state, owner().await.seen),
-        (CheckState::Ok, "there is an owner".into())
-    );
+    let link = house.handoff_link().await;
+    let told = owner().await;
+    assert_eq!(told.state, CheckState::Ok);
+    assert_eq!(told.seen, "there is an owner, who has not logged in yet");
+    house.follow(&link).await;
+    assert_eq!(owner().await.seen, "the owner has logged in");
 }
 
 /// Databases have no text with U+0000, so nothing is found by one.

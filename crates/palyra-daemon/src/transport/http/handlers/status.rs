@@ -27,6 +27,7 @@ pub(crate) async fn status(State(app): State<App>, caller: Caller) -> Answer<Jso
         http: place.http.to_string(),
         grpc: place.grpc.to_string(),
         has_owner: ready.has_owner,
+        owner_logged_in: ready.owner_logged_in,
         vault: VaultStatus {
             key_source: ready.key_source.clone(),
             key_id: ready.key_id.clone(),
