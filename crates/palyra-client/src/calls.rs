@@ -125,9 +125,14 @@ impl Client {
         self.json(self.request_with(Method::GET, &path, &query)).await
     }
 
-    /// Makes an API token.
+    /// Makes an API token, and has its secret. It is asked for once, and so without a key.
     pub async fn create_token(&self, new: &NewToken) -> Result<CreatedToken, ClientError> {
-        self.json(self.with_json(self.admin(Method::POST, &["tokens"]), new)?).await
+        let request = self.with_json(self.admin(Method::POST, &["tokens"]), new)?;
+        let created: CreatedToken = self.json(request).await?;
+        match created.secret {
+            Some(_) => Ok(created),
+            None => Err(self.unexpected("a token without its secret")),
+        }
     }
 
     /// Revokes an API token; again does no harm.
@@ -202,7 +207,12 @@ impl Client {
 
     /// A link with which a browser logs in once.
     pub async fn login_code(&self, new: &NewLoginCode) -> Result<LoginCode, ClientError> {
-        self.json(self.with_json(self.admin(Method::POST, &["login-codes"]), new)?).await
+        let request = self.with_json(self.admin(Method::POST, &["login-codes"]), new)?;
+        let code: LoginCode = self.json(request).await?;
+        match code.link {
+            Some(_) => Ok(code),
+            None => Err(self.unexpected("a login code without its link")),
+        }
     }
 
     /// A page of logins; `after` is the `next` of the page before.

@@ -3,16 +3,18 @@
 use palyra_common::ids::{LoginId, Principal};
 use palyra_common::runtime_contracts::Scope;
 use palyra_common::time::{Duration, Timestamp};
+use palyra_storage::once::Once;
 use palyra_storage::{StorageError, Tx, new_id};
 use serde_json::{Value, json};
 
 use crate::audit::{Audit, Done};
+use crate::once::made_before;
 use crate::refusals::Refusal;
 use crate::secret::Digest;
 use crate::standing::{self, Bounds};
 use crate::store::login_codes::{Code, Purpose, State};
 use crate::store::{console_logins, login_codes, principals};
-use crate::{Access, AuthError, Identity, Login, Origin, Secret, csrf_token};
+use crate::{Access, AuthError, Identity, Login, Made, Origin, Secret, csrf_token};
 
 /// How long the code for the first login works.
 pub const FIRST_LOGIN_CODE_LASTS: Duration = Duration::from_mins(10);
@@ -64,7 +66,7 @@ impl Identity {
     /// A code that logs the same principal in once more, elsewhere. The login has no more than
     /// `by` has and, if `by` comes from a token, ends no later.
     pub async fn handoff_code(&self, by: &Access, origin: &Origin) -> Result<LoginCode, AuthError> {
-        self.code_for(by, None, HANDOFF_CODE_LASTS, origin).await
+        Ok(self.code_for(by, None, None, origin).await?.0)
     }
 
     /// A code for an owner to send to somebody else, within the same bounds.
@@ -74,30 +76,52 @@ impl Identity {
         principal: &Principal,
         origin: &Origin,
     ) -> Result<LoginCode, AuthError> {
-        self.code_for(by, Some(principal.clone()), INVITATION_CODE_LASTS, origin).await
+        Ok(self.code_for(by, Some(principal.clone()), None, origin).await?.0)
     }
 
+    /// One of both, once for a request with a key. Of a code that was made before only its end is
+    /// known.
+    pub async fn login_code_once(
+        &self,
+        by: &Access,
+        principal: Option<Principal>,
+        once: Option<Once>,
+        origin: &Origin,
+    ) -> Result<Made<LoginCode, Timestamp>, AuthError> {
+        Ok(match self.code_for(by, principal, once, origin).await? {
+            (code, None) => Made::Now(code),
+            (_, Some(expires_at)) => Made::Before(expires_at),
+        })
+    }
+
+    /// A code, and if one was made before, in place of this one, the end of that.
     async fn code_for(
         &self,
         by: &Access,
         named: Option<Principal>,
-        lasts: Duration,
+        once: Option<Once>,
         origin: &Origin,
-    ) -> Result<LoginCode, AuthError> {
+    ) -> Result<(LoginCode, Option<Timestamp>), AuthError> {
         by.require(Scope::LoginsWrite)?;
+        let lasts = if named.is_some() { INVITATION_CODE_LASTS } else { HANDOFF_CODE_LASTS };
         let (code, audit) = (self.new_code(lasts), Audit::by(by, origin, self.now()));
         let (digest, expires_at) = (Digest::of(&code.secret), code.expires_at);
         let (by, idle) = (by.clone(), self.0.logins.idle);
-        let make = move |tx: &mut Tx<'_>| -> Result<(), AuthError> {
+        let make = move |tx: &mut Tx<'_>| -> Result<Option<Timestamp>, AuthError> {
             let maker = standing::maker(tx, &by, idle, &audit)?;
             maker.access.require(Scope::LoginsWrite)?;
+            let (principal, made) =
+                (&maker.access.principal, expires_at.as_unix_millis().to_string());
+            if let Some(before) = made_before(tx, once.as_ref(), principal, &made, audit.at())? {
+                return end_of(&before).map(Some);
+            }
             let (principal, _) = maker.recipient(tx, named.as_ref())?;
             let (bounds, made_by) = (maker.bounds, maker.access.as_maker());
             let row = Code { purpose: Purpose::Handoff, principal, bounds, made_by };
-            Ok(add(tx, &digest, &row, expires_at, &audit, &maker.access.principal)?)
+            add(tx, &digest, &row, expires_at, &audit, &maker.access.principal)?;
+            Ok(None)
         };
-        self.0.db.try_write(make).await?;
-        Ok(code)
+        Ok((code, self.0.db.try_write(make).await?))
     }
 
     /// Uses a code up and logs its principal in. Of all who try, on whichever node, one wins.
@@ -128,6 +152,12 @@ impl Identity {
     fn new_code(&self, lasts: Duration) -> LoginCode {
         LoginCode { secret: Secret::random(""), expires_at: self.now() + lasts }
     }
+}
+
+/// The end of a code that a request made.
+fn end_of(made: &str) -> Result<Timestamp, AuthError> {
+    let wrong = |_| StorageError::internal("a request is remembered that made no code");
+    Ok(Timestamp::from_unix_millis(made.parse().map_err(wrong)?))
 }
 
 fn add(

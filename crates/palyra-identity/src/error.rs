@@ -63,6 +63,9 @@ pub enum AuthError {
         /// What is in the way.
         what: &'static str,
     },
+    /// The key of a request was used for another one.
+    #[error("the idempotency key was used for another request; choose a new one for this")]
+    KeyTaken,
     /// A value cannot be accepted.
     #[error("{what}")]
     InvalidInput {
@@ -91,7 +94,7 @@ impl AuthError {
             AuthError::NoToken(_) | AuthError::NoLogin(_) | AuthError::NoPrincipal(_) => {
                 ErrorCode::CommonNotFound
             }
-            AuthError::PrincipalConflict { .. } => ErrorCode::CommonConflict,
+            AuthError::PrincipalConflict { .. } | AuthError::KeyTaken => ErrorCode::CommonConflict,
             AuthError::InvalidInput { .. } => ErrorCode::CommonInvalidInput,
             AuthError::Storage(error) => error.code(),
         }

@@ -3,16 +3,18 @@
 use palyra_common::ids::{Principal, TokenId};
 use palyra_common::runtime_contracts::Scope;
 use palyra_common::time::Timestamp;
-use palyra_storage::{Tx, new_id};
+use palyra_storage::once::Once;
+use palyra_storage::{StorageError, Tx, new_id};
 use serde_json::json;
 
 use crate::audit::{Audit, Done};
+use crate::once::made_before;
 use crate::secret::Digest;
 use crate::standing::{self, Maker};
 use crate::store::api_tokens;
 use crate::{
-    Access, AuthError, Credential, Identity, Origin, PAGE_LIMIT, ScopeSet, Secret, TOPIC, Token,
-    ending,
+    Access, AuthError, Credential, Identity, Made, Origin, PAGE_LIMIT, ScopeSet, Secret, TOPIC,
+    Token, ending,
 };
 
 /// What every token begins with, so that people and scanners recognise it.
@@ -94,14 +96,50 @@ impl Identity {
         new: NewToken,
         origin: &Origin,
     ) -> Result<CreatedToken, AuthError> {
+        let secret = Secret::random(TOKEN_PREFIX);
+        let (Made::Now(token) | Made::Before(token)) =
+            self.make_token(by, new, &secret, None, origin).await?;
+        Ok(CreatedToken { secret, token })
+    }
+
+    /// The same, once for a request with a key. A token that was made before is as it is now, and
+    /// without its secret.
+    pub async fn create_token_once(
+        &self,
+        by: &Access,
+        new: NewToken,
+        once: Option<Once>,
+        origin: &Origin,
+    ) -> Result<Made<CreatedToken, Token>, AuthError> {
+        let secret = Secret::random(TOKEN_PREFIX);
+        Ok(match self.make_token(by, new, &secret, once, origin).await? {
+            Made::Now(token) => Made::Now(CreatedToken { secret, token }),
+            Made::Before(token) => Made::Before(token),
+        })
+    }
+
+    async fn make_token(
+        &self,
+        by: &Access,
+        new: NewToken,
+        secret: &Secret,
+        once: Option<Once>,
+        origin: &Origin,
+    ) -> Result<Made<Token>, AuthError> {
         by.require(Scope::TokensWrite)?;
         let audit = Audit::by(by, origin, self.now());
         new.check(audit.at())?;
-        let secret = Secret::random(TOKEN_PREFIX);
-        let (id, digest) = (new_id(), Digest::of(&secret));
+        let (id, digest): (TokenId, _) = (new_id(), Digest::of(secret));
         let (by, idle) = (by.clone(), self.0.logins.idle);
-        let make = move |tx: &mut Tx<'_>| -> Result<Token, AuthError> {
+        let make = move |tx: &mut Tx<'_>| -> Result<Made<Token>, AuthError> {
             let maker = standing::maker(tx, &by, idle, &audit)?;
+            maker.access.require(Scope::TokensWrite)?;
+            let made = id.to_string();
+            if let Some(before) =
+                made_before(tx, once.as_ref(), &maker.access.principal, &made, audit.at())?
+            {
+                return token_of(tx, &before).map(Made::Before);
+            }
             new.check_against(&maker)?;
             let (principal, allowed) = maker.recipient(tx, new.principal.as_ref())?;
             if new.scopes.first_outside(allowed).is_some() {
@@ -127,10 +165,9 @@ impl Identity {
             let subject = format!("token:{id}");
             let done = Done { action: "token.created", subject, outcome: "ok", detail };
             audit.done(tx, &maker.access.principal, done);
-            Ok(token)
+            Ok(Made::Now(token))
         };
-        let token = self.0.db.try_write(make).await?;
-        Ok(CreatedToken { secret, token })
+        self.0.db.try_write(make).await
     }
 
     /// Tokens: an owner sees all, others their own. Needs [`Scope::TokensRead`].
@@ -196,4 +233,11 @@ impl Identity {
         self.0.cache.forget();
         Ok(changed)
     }
+}
+
+/// The token that a request made. It is kept for longer than the request is remembered.
+fn token_of(tx: &mut Tx<'_>, made: &str) -> Result<Token, AuthError> {
+    let gone = || StorageError::internal("a request is remembered that made no token");
+    let id = made.parse().map_err(|_| gone())?;
+    Ok(api_tokens::one(tx, id)?.ok_or_else(gone)?)
 }

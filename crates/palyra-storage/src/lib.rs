@@ -13,6 +13,7 @@ pub mod events;
 pub mod journal;
 pub mod lease;
 pub mod metrics;
+pub mod once;
 pub mod retention;
 
 mod clock;

@@ -50,6 +50,12 @@ pub const MIGRATIONS: &[Migration] = &[
         oldest_binary: 2,
         text: include_str!("../migrations/0004_channels.sql"),
     },
+    Migration {
+        version: 5,
+        name: "idempotency keys",
+        oldest_binary: 2,
+        text: include_str!("../migrations/0005_idempotency_keys.sql"),
+    },
 ];
 
 /// The newest schema that this program knows.

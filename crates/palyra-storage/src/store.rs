@@ -5,6 +5,7 @@ pub(crate) mod blobs;
 pub(crate) mod commit_marks;
 pub(crate) mod counters;
 pub(crate) mod events;
+pub(crate) mod idempotency_keys;
 pub(crate) mod journal;
 pub(crate) mod journal_head;
 pub(crate) mod journal_segments;

@@ -40,12 +40,12 @@ pub(crate) async fn run(context: &Context, arguments: Arguments) -> Outcome {
         return forget(page, Duration::from_secs(arguments.keep_page)).await;
     }
     let code = context.client()?.login_code(&NewLoginCode::default()).await?;
-    let out = context.out();
-    out.show(&code, |_, code| format!("{}\n", code.link))?;
+    let (out, link) = (context.out(), code.link.as_deref().unwrap_or_default());
+    out.show(&code, |_, _| format!("{link}\n"))?;
     if out.is_json() || arguments.no_open {
         return Ok(());
     }
-    match open(&code.link, arguments.keep_page) {
+    match open(link, arguments.keep_page) {
         Ok(true) => out.note("Opening it in a browser; if none comes up, open the link yourself."),
         Ok(false) => out.note("Open it in a browser within a minute; it works once."),
         Err(why) => out.note(&format!("Open it in a browser yourself: {why}")),

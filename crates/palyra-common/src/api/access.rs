@@ -69,8 +69,22 @@ pub struct NewToken {
 pub struct CreatedToken {
     /// The token.
     pub token: Token,
-    /// Its secret. It is shown this once and kept nowhere.
-    pub secret: String,
+    /// Its secret. It is shown this once and kept nowhere, so it is absent where a request with the
+    /// same Idempotency-Key made the token before.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub secret: Option<String>,
+    /// What to do without the secret.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub advice: Option<String>,
+}
+
+impl CreatedToken {
+    /// A token that was made before.
+    pub fn without_secret(token: Token) -> Self {
+        let advice = "The secret was in the first answer and is kept nowhere. If that did not \
+                      arrive, revoke this token and make another, with another Idempotency-Key.";
+        Self { token, secret: None, advice: Some(advice.into()) }
+    }
 }
 
 /// Says which token, never its secret.

@@ -109,10 +109,24 @@ pub struct NewLoginCode {
 #[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct LoginCode {
-    /// The link to open.
-    pub link: String,
+    /// The link to open. Absent where a request with the same Idempotency-Key made it before: it is
+    /// kept nowhere.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub link: Option<String>,
     /// When it stops working.
     pub expires_at: Timestamp,
+    /// What to do without the link.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub advice: Option<String>,
+}
+
+impl LoginCode {
+    /// A code that was made before.
+    pub fn without_link(expires_at: Timestamp) -> Self {
+        let advice = "The link was in the first answer and is kept nowhere. If that did not \
+                      arrive, make another, with another Idempotency-Key.";
+        Self { link: None, expires_at, advice: Some(advice.into()) }
+    }
 }
 
 impl std::fmt::Debug for LoginCode {

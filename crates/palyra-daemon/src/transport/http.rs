@@ -9,6 +9,7 @@ mod door;
 mod guard;
 mod handlers;
 mod limits;
+mod once;
 mod page;
 mod refusal;
 mod server;

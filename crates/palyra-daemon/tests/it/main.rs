@@ -15,6 +15,7 @@ mod fuzz;
 mod grpc;
 mod lifecycle;
 mod lineage;
+mod once;
 mod people;
 mod refusals;
 mod restore;

@@ -3,13 +3,15 @@
 use palyra_common::ids::Principal;
 use palyra_common::runtime_contracts::{Role, Scope};
 use palyra_storage::Tx;
+use palyra_storage::once::Once;
 use serde_json::json;
 
 use super::{Identity, PAGE_LIMIT, TOPIC};
 use crate::audit::{Audit, Done};
+use crate::once::made_before;
 use crate::store::console_logins;
 use crate::store::principals::{self, Member};
-use crate::{Access, AuthError, Origin, ending, role_scopes, standing};
+use crate::{Access, AuthError, Made, Origin, ending, role_scopes, standing};
 
 /// Some principals, by name.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -58,6 +60,20 @@ impl Identity {
         role: Role,
         origin: &Origin,
     ) -> Result<Member, AuthError> {
+        let (Made::Now(member) | Made::Before(member)) =
+            self.add_principal_once(by, principal, role, None, origin).await?;
+        Ok(member)
+    }
+
+    /// The same, once for a request with a key. Whoever was added before is as they are now.
+    pub async fn add_principal_once(
+        &self,
+        by: &Access,
+        principal: &Principal,
+        role: Role,
+        once: Option<Once>,
+        origin: &Origin,
+    ) -> Result<Made<Member>, AuthError> {
         by.require(Scope::PrincipalsWrite)?;
         check_new(principal, role)?;
         let (by, principal, audit) =
@@ -66,6 +82,12 @@ impl Identity {
         let add = move |tx: &mut Tx<'_>| {
             let access = standing::maker(tx, &by, idle, &audit)?.access;
             may_change(&access, role)?;
+            let (by, made) = (&access.principal, principal.as_str());
+            if made_before(tx, once.as_ref(), by, made, audit.at())?.is_some() {
+                let member = principals::one(tx, &principal)?;
+                let member = member.ok_or_else(|| AuthError::NoPrincipal(principal.clone()))?;
+                return Ok(Made::Before(member));
+            }
             if !principals::add(tx, &principal, role, audit.at())? {
                 let what = "is there already";
                 return Err(AuthError::PrincipalConflict { principal: principal.clone(), what });
@@ -74,7 +96,7 @@ impl Identity {
             let done = Done { action: "principal.created", subject, outcome: "ok", detail };
             audit.done(tx, &access.principal, done);
             let (principal, created_at) = (principal.clone(), audit.at());
-            Ok(Member { principal, role, created_at, disabled_at: None })
+            Ok(Made::Now(Member { principal, role, created_at, disabled_at: None }))
         };
         self.0.db.try_write(add).await
     }

@@ -5,6 +5,7 @@ mod cache;
 mod codes;
 mod lineage;
 mod logins;
+mod once;
 mod principals;
 mod retention;
 mod tokens;

@@ -45,6 +45,7 @@ pub(crate) const TRAVELLING: &[Table] = &[
     all("outbox_history", "connector_id, envelope_id, part", 4),
     all("inbound_events", "connector_id, native_message_id", 4),
     all("inbound_cursors", "connector_id, conversation", 4),
+    all("idempotency_keys", "principal, operation, key", 5),
 ];
 
 /// Tables that do not: the schema is made anew, nobody holds a lease on a restored database,

@@ -6,6 +6,7 @@ mod journal;
 mod journal_search;
 mod leases;
 mod notices;
+mod once;
 mod retention;
 mod services;
 mod transactions;

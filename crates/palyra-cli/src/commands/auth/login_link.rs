@@ -33,5 +33,5 @@ pub(super) async fn run(context: &Context, arguments: Arguments) -> Outcome {
 
 /// Alone on standard output, so that it can be sent on.
 fn text(_: &Output, code: &LoginCode) -> String {
-    format!("{}\n", code.link)
+    format!("{}\n", code.link.as_deref().unwrap_or_default())
 }

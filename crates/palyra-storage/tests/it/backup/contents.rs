@@ -37,6 +37,7 @@ const EVERYTHING: &[(&str, Sql)] = &[
     ("outbox_history", sql!("SELECT * FROM outbox_history ORDER BY envelope_id, part")),
     ("inbound_events", sql!("SELECT * FROM inbound_events ORDER BY native_message_id")),
     ("inbound_cursors", sql!("SELECT * FROM inbound_cursors ORDER BY conversation")),
+    ("idempotency_keys", sql!("SELECT * FROM idempotency_keys ORDER BY principal, operation, key")),
 ];
 
 const ROWS: &[Sql] = &[
@@ -106,6 +107,12 @@ const ROWS: &[Sql] = &[
     sql!(
         "INSERT INTO inbound_cursors (connector_id, conversation, cursor)
          VALUES ('echo:default', 'general', 'n1')"
+    ),
+    sql!(
+        sqlite: "INSERT INTO idempotency_keys (principal, operation, key, request, made, created_at)
+         VALUES ('operator:anna', 'token.create', 'k', x'04', 't', 1)",
+        postgres: "INSERT INTO idempotency_keys (principal, operation, key, request, made, created_at)
+         VALUES ('operator:anna', 'token.create', 'k', '\\x04', 't', 1)",
     ),
     sql!(
         "INSERT INTO blob_trash (generation, sha256)

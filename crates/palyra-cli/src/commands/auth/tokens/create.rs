@@ -45,7 +45,7 @@ pub(super) async fn run(context: &Context, arguments: Arguments) -> Outcome {
 
 /// Alone on standard output, so that it can be sent to a file.
 fn text(_: &Output, created: &CreatedToken) -> String {
-    format!("{}\n", created.secret)
+    format!("{}\n", created.secret.as_deref().unwrap_or_default())
 }
 
 fn seconds(length: Duration) -> Result<u32, Failure> {

@@ -1,16 +1,16 @@
 use axum::Json;
 use axum::extract::State;
-use axum::http::StatusCode;
 use palyra_common::api::{CreatedToken, MAX_TOKEN_SECONDS, NewToken, Page, Token};
 use palyra_common::runtime_contracts::Scope;
 use palyra_common::time::Duration;
 use palyra_common::{ErrorCode, TokenId};
-use palyra_identity as identity;
+use palyra_identity::{self as identity, Made};
 use serde::Deserialize;
 
 use crate::app::App;
 use crate::transport::http::body::{JsonBody, PathOf, QueryOf};
 use crate::transport::http::caller::Caller;
+use crate::transport::http::once::{Created, OnceKey};
 use crate::transport::http::refusal::{Answer, Refusal};
 
 /// Where a list goes on.
@@ -42,24 +42,32 @@ pub(crate) async fn list_tokens(
 
 /// Makes an API token; its secret is shown this once
 #[utoipa::path(post, path = "/admin/v1/tokens", tag = "access", request_body = NewToken,
-    responses((status = 201, body = CreatedToken)))]
+    params(OnceKey), responses((status = 201, body = CreatedToken, headers(
+        ("idempotency-replayed" = String, description = "true: it was made before")))))]
 pub(crate) async fn create_token(
     State(app): State<App>,
     caller: Caller,
+    key: OnceKey,
     JsonBody(new): JsonBody<NewToken>,
-) -> Answer<(StatusCode, Json<CreatedToken>)> {
+) -> Answer<Created<CreatedToken>> {
     let caller = caller.allow(Scope::TokensWrite)?;
     if new.expires_in_seconds.is_some_and(|seconds| seconds > MAX_TOKEN_SECONDS) {
         let what = format!("expires_in_seconds is from 1 to {MAX_TOKEN_SECONDS}");
         return Err(Refusal::new(ErrorCode::CommonInvalidInput, what));
     }
+    let once = key.of("token.create", &new)?;
     let lasts = new.expires_in_seconds.map(|seconds| Duration::from_secs(seconds.into()));
     let expires_at = lasts.map(|lasts| app.clock.now() + lasts);
     let scopes = new.scopes.into_iter().collect();
     let new = identity::NewToken { name: new.name, scopes, expires_at, principal: new.principal };
-    let made = app.identity.create_token(&caller.access, new, &caller.origin()).await?;
-    let secret = made.secret.expose().to_owned();
-    Ok((StatusCode::CREATED, Json(CreatedToken { token: token(made.token), secret })))
+    let (by, origin) = (&caller.access, caller.origin());
+    Ok(Created(match app.identity.create_token_once(by, new, once, &origin).await? {
+        Made::Now(made) => {
+            let secret = Some(made.secret.expose().to_owned());
+            Made::Now(CreatedToken { token: token(made.token), secret, advice: None })
+        }
+        Made::Before(made) => Made::Before(CreatedToken::without_secret(token(made))),
+    }))
 }
 
 /// Revokes an API token and all that came from it; doing it twice is doing it once

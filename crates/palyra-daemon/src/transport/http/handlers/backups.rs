@@ -28,7 +28,9 @@ const READER_PATIENCE: Duration = Duration::from_secs(60);
 
 /// Makes a backup of everything but the master key, and sends it as it is made
 ///
-/// If it fails on the way the connection breaks off, and the file lacks its last entry.
+/// If it fails on the way the connection breaks off, and the file lacks its last entry. The answer
+/// is the file itself, which is kept nowhere else, so there is no Idempotency-Key: asked again, it
+/// makes another.
 #[utoipa::path(post, path = "/admin/v1/backups", tag = "backups", responses(
     (status = 200, body = BackupFile, content_type = "application/gzip")))]
 pub(crate) async fn create_backup(State(app): State<App>, caller: Caller) -> Answer<Response> {

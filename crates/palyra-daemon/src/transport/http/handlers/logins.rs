@@ -1,16 +1,16 @@
 use axum::Json;
 use axum::extract::State;
-use axum::http::StatusCode;
 use palyra_common::LoginId;
 use palyra_common::api::{Login, LoginCode, NewLoginCode, Page};
 use palyra_common::runtime_contracts::Scope;
-use palyra_identity as identity;
+use palyra_identity::{self as identity, Made};
 use serde::Deserialize;
 
 use super::access::checked_limit;
 use crate::app::App;
 use crate::transport::http::body::{OptionalJsonBody, PathOf, QueryOf};
 use crate::transport::http::caller::Caller;
+use crate::transport::http::once::{Created, OnceKey};
 use crate::transport::http::page::login_link;
 use crate::transport::http::refusal::Answer;
 
@@ -57,20 +57,25 @@ pub(crate) async fn end_login(
 
 /// Makes a single-use link with which a browser logs in
 #[utoipa::path(post, path = "/admin/v1/login-codes", tag = "access",
-    request_body = Option<NewLoginCode>, responses((status = 201, body = LoginCode)))]
+    request_body = Option<NewLoginCode>, params(OnceKey),
+    responses((status = 201, body = LoginCode, headers(
+        ("idempotency-replayed" = String, description = "true: it was made before")))))]
 pub(crate) async fn create_login_code(
     State(app): State<App>,
     caller: Caller,
+    key: OnceKey,
     OptionalJsonBody(new): OptionalJsonBody<NewLoginCode>,
-) -> Answer<(StatusCode, Json<LoginCode>)> {
+) -> Answer<Created<LoginCode>> {
     let caller = caller.allow(Scope::LoginsWrite)?;
+    let once = key.of("login_code.create", &new)?;
     let (by, origin) = (&caller.access, caller.origin());
-    let code = match &new.principal {
-        Some(principal) => app.identity.invitation_code(by, principal, &origin).await?,
-        None => app.identity.handoff_code(by, &origin).await?,
-    };
-    let link = login_link(&app, code.secret.expose());
-    Ok((StatusCode::CREATED, Json(LoginCode { link, expires_at: code.expires_at })))
+    Ok(Created(match app.identity.login_code_once(by, new.principal, once, &origin).await? {
+        Made::Now(code) => {
+            let link = Some(login_link(&app, code.secret.expose()));
+            Made::Now(LoginCode { link, expires_at: code.expires_at, advice: None })
+        }
+        Made::Before(expires_at) => Made::Before(LoginCode::without_link(expires_at)),
+    }))
 }
 
 fn login(login: identity::Login) -> Login {

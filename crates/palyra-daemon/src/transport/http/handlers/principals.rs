@@ -1,16 +1,16 @@
 use axum::Json;
 use axum::extract::State;
-use axum::http::StatusCode;
 use palyra_common::Principal;
 use palyra_common::api::{Member, NewMember, Page};
 use palyra_common::runtime_contracts::Scope;
-use palyra_identity as identity;
+use palyra_identity::{self as identity, Made};
 use serde::Deserialize;
 
 use super::access::checked_limit;
 use crate::app::App;
 use crate::transport::http::body::{JsonBody, PathOf, QueryOf};
 use crate::transport::http::caller::Caller;
+use crate::transport::http::once::{Created, OnceKey};
 use crate::transport::http::refusal::Answer;
 
 /// Where a list of principals goes on.
@@ -42,16 +42,24 @@ pub(crate) async fn list_principals(
 
 /// Gives a person a role; a link to log in with is made with `principal` in /admin/v1/login-codes
 #[utoipa::path(post, path = "/admin/v1/principals", tag = "access", request_body = NewMember,
-    responses((status = 201, body = Member)))]
+    params(OnceKey), responses((status = 201, body = Member, headers(
+        ("idempotency-replayed" = String, description = "true: it was made before")))))]
 pub(crate) async fn add_principal(
     State(app): State<App>,
     caller: Caller,
+    key: OnceKey,
     JsonBody(new): JsonBody<NewMember>,
-) -> Answer<(StatusCode, Json<Member>)> {
+) -> Answer<Created<Member>> {
     let caller = caller.allow(Scope::PrincipalsWrite)?;
+    let once = key.of("principal.add", &new)?;
     let (by, origin) = (&caller.access, caller.origin());
-    let added = app.identity.add_principal(by, &new.principal, new.role, &origin).await?;
-    Ok((StatusCode::CREATED, Json(member(added))))
+    let NewMember { principal, role } = new;
+    Ok(Created(
+        match app.identity.add_principal_once(by, &principal, role, once, &origin).await? {
+            Made::Now(added) => Made::Now(member(added)),
+            Made::Before(added) => Made::Before(member(added)),
+        },
+    ))
 }
 
 /// Disables a person for good, with all that they made; doing it twice is doing it once
