@@ -2,6 +2,7 @@
 
 use palyra_common::api::{ConfigChange, ConfigChanged, ConfigView};
 use palyra_common::{ErrorCode, StableErrorEnvelope};
+use palyra_identity::Credential;
 
 use crate::app::App;
 use crate::audit;
@@ -24,19 +25,23 @@ pub(crate) async fn change(
     actor: &audit::Actor,
 ) -> Result<ConfigChanged, Failure> {
     let _one_at_a_time = app.changing.lock().await;
-    let before = config::load(&app.given, &app.place.data_dir)?;
-    if expected.is_some_and(|tag| tag != "*" && tag != before.tag()) {
+    let (file, before) = config::read(&app.given, &app.place.data_dir)?;
+    // The owner may repair a file that cannot be used; what is left then is checked below.
+    if actor.credential != Credential::LocalOwner {
+        config::layered(&app.given, file.clone(), &before)?;
+    }
+    if expected.is_some_and(|tag| tag != "*" && tag != config::tag(&before)) {
         let what = "the configuration has changed since it was read";
         return Err(Failure::Refused(StableErrorEnvelope::new(ErrorCode::CommonConflict, what)));
     }
-    let Edited { text, not_set } = config::edited(&before.file, before.text(), &change)?;
-    let after = config::layered(&app.given, before.file.clone(), &text)?;
+    let Edited { text, not_set } = config::edited(&file, &before, &change)?;
+    let after = config::layered(&app.given, file.clone(), &text)?;
     let keys: Vec<String> = change.set.into_keys().chain(change.unset).collect();
     if keys.iter().all(|key| not_set.contains(key)) {
         return Ok(outcome(&after, &keys, not_set));
     }
-    config::write(&before.file, &text).map_err(|error| Failure::Config {
-        path: before.file.clone(),
+    config::write(&file, &text).map_err(|error| Failure::Config {
+        path: file.clone(),
         what: format!("cannot be written: {error}"),
     })?;
     audit::config_changed(app, actor, &keys).await?;

@@ -80,7 +80,7 @@ async fn collect(context: &Context) -> Result<Value, Failure> {
         "system": system(),
         "status": status,
         "checks": part(doctor::examine(context).await),
-        "config": part(config::source::view(context).await.map(|(view, _)| view)),
+        "config": part(config::source::view(context).await),
         "events": part(events.map_err(Failure::from)),
         "log": log,
     }))

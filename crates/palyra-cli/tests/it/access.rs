@@ -206,3 +206,19 @@ fn the_doctor_sees_a_damaged_database_without_a_daemon() {
         assert!(check["advice"].as_str().unwrap().contains("`palyra backup restore"), "{check}");
     }
 }
+
+#[test]
+fn what_only_the_local_owner_may_do_says_where_to_do_it() {
+    let world = World::new();
+    let _daemon = world.palyrad();
+    let token =
+        ["auth", "tokens", "create", "x", "--scope", "config:read", "--scope", "config:write"];
+    std::fs::write(world.home().join("token"), world.palyra(&token).expect(0).out).unwrap();
+    let host = world.host();
+    let remote = ["--host", &host, "--token-file", "token", "--json"];
+    let change = ["config", "set", "vault.key_source", "file"];
+    let refused = world.palyra(&[&remote[..], &change].concat()).expect(4);
+    assert_eq!(refused.error_code(), "auth/local_only");
+    assert!(!refused.err.contains("scope"), "no scope is enough: {refused:?}");
+    assert!(refused.err.contains("without --host"), "{refused:?}");
+}

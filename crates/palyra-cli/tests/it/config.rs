@@ -1,5 +1,7 @@
 //! The configuration, with and without a daemon.
 
+use std::os::unix::fs::PermissionsExt;
+
 use crate::world::World;
 
 #[test]
@@ -100,4 +102,45 @@ fn without_a_daemon_nothing_is_in_force_now() {
     assert_eq!(changed["applied"], serde_json::json!([]));
     let _daemon = world.palyrad();
     assert!(world.palyra(&set).expect(0).out.contains("log.level: in force now"));
+}
+
+#[test]
+fn a_data_directory_that_is_made_for_the_file_is_private() {
+    let world = World::new();
+    world.palyra(&["config", "set", "log.level", "warn"]).expect(0);
+    let mode = std::fs::metadata(world.data_dir()).unwrap().permissions().mode();
+    assert_eq!(mode & 0o777, 0o700);
+}
+
+#[test]
+fn a_wrong_value_is_repaired_without_a_daemon() {
+    let world = World::new();
+    std::fs::create_dir(world.data_dir()).unwrap();
+    repairs(&world);
+    let hidden = world.palyra_reading(&["config", "set", "log.level", "-"], b"warn").expect(2);
+    assert!(hidden.err.contains("without a daemon"), "{hidden:?}");
+    world.palyra(&["config", "set", "log.levle", "warn"]).expect(5);
+}
+
+#[test]
+fn a_wrong_value_is_repaired_under_a_daemon() {
+    let world = World::new();
+    let _daemon = world.palyrad();
+    repairs(&world);
+    assert_eq!(world.palyra(&["config", "get", "log.level"]).expect(0).out, "info\n");
+}
+
+fn repairs(world: &World) {
+    let file = world.data_dir().join("palyra.toml");
+    let broken = "[log]\nlevel = 5\n";
+    for (change, after) in [
+        (&["config", "set", "log.level", "warn"][..], "[log]\nlevel = \"warn\"\n"),
+        (&["config", "unset", "log.level"], "[log]\n"),
+    ] {
+        std::fs::write(&file, broken).unwrap();
+        world.palyra(&["config", "set", "http.max_headers", "64"]).expect(2);
+        assert_eq!(std::fs::read_to_string(&file).unwrap(), broken);
+        world.palyra(change).expect(0);
+        assert_eq!(std::fs::read_to_string(&file).unwrap(), after);
+    }
 }

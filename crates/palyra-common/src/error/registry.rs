@@ -113,6 +113,9 @@ error_codes! {
     AuthForbidden = "auth/forbidden", Final,
         means: "the credential does not allow this",
         hint: "Use a credential with the scope that the message names.";
+    AuthLocalOnly = "auth/local_only", Final,
+        means: "this is done only on the daemon's machine, as its user",
+        hint: "Run the command there, as the user of the daemon and without --host.";
     AuthCsrf = "auth/csrf", Final,
         means: "a change from a browser did not prove that it came from the console",
         hint: "Reload the console and try again.";

@@ -1,6 +1,8 @@
 //! Changing the configuration file and leaving everything else in it as it is.
 
+use std::fs::DirBuilder;
 use std::io::Write;
+use std::os::unix::fs::DirBuilderExt;
 use std::path::Path;
 
 use palyra_common::api::ConfigChange;
@@ -85,7 +87,8 @@ pub(crate) fn write(path: &Path, text: &str) -> std::io::Result<()> {
     // A link stays a link; what it points to is replaced.
     let path = std::fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
     let folder = path.parent().unwrap_or(Path::new("."));
-    std::fs::create_dir_all(folder)?;
+    // As the daemon makes its data directory: for its owner only.
+    DirBuilder::new().recursive(true).mode(0o700).create(folder)?;
     let mut file = tempfile::NamedTempFile::new_in(folder)?;
     if let Ok(old) = std::fs::metadata(&path) {
         file.as_file().set_permissions(old.permissions())?;

@@ -240,13 +240,13 @@ fn what_decides_which_programs_run_is_the_local_owners_alone() {
     let headers = [bearer.as_str(), "Content-Type: application/json"];
     for body in [r#"{"command": ["/bin/true"]}"#, r#"{"passphrase": "of another"}"#] {
         let refused = daemon.tcp("POST", "/admin/v1/secrets/rotate-master", &headers, body);
-        assert_eq!((refused.status, refused.code().as_str()), (403, "auth/forbidden"), "{body}");
+        assert_eq!((refused.status, refused.code().as_str()), (403, "auth/local_only"), "{body}");
     }
     for body in
         [r#"{"set": {"vault.key_command": ["/bin/true"]}}"#, r#"{"unset": ["storage.url"]}"#]
     {
         let refused = daemon.tcp("PATCH", "/admin/v1/config", &headers, body);
-        assert_eq!((refused.status, refused.code().as_str()), (403, "auth/forbidden"), "{body}");
+        assert_eq!((refused.status, refused.code().as_str()), (403, "auth/local_only"), "{body}");
     }
     let other = daemon.token(&["status:read"]).0;
     let revoked = daemon.tcp("DELETE", &format!("/admin/v1/tokens/{other}"), &headers, "");

@@ -51,7 +51,7 @@ fn texts_are_redacted_for_the_local_owner_only() {
     let (_, token) = daemon.token(&["secrets:read", "secrets:write"]);
     let headers = [&format!("Authorization: Bearer {token}"), "Content-Type: application/json"];
     let refused = daemon.tcp("POST", path, &headers, &texts);
-    assert_eq!((refused.status, refused.code().as_str()), (403, "auth/forbidden"), "{refused:?}");
+    assert_eq!((refused.status, refused.code().as_str()), (403, "auth/local_only"), "{refused:?}");
 }
 
 /// In the log it is a person's own doing: a path with the secret in it, at the chattiest level.

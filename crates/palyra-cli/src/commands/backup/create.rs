@@ -57,8 +57,9 @@ pub(super) async fn run(context: &Context, arguments: Arguments) -> Outcome {
         let there = std::io::Error::from(std::io::ErrorKind::AlreadyExists);
         return Err(files::refused(&file, there));
     }
-    let stream = context.client()?.backup().await?;
+    // The daemon begins nothing that has no place to go to.
     let partial = Partial::begin(&file)?;
+    let stream = context.client()?.backup().await?;
     let (bytes, found) = tokio::select! {
         received = receive(context, stream, &partial) => received?,
         _ = tokio::signal::ctrl_c() => return Err(Failure::Interrupted),

@@ -23,7 +23,7 @@ pub(crate) struct Arguments {
 }
 
 pub(super) async fn run(context: &Context, arguments: &Arguments) -> Outcome {
-    let (view, _) = source::view(context).await?;
+    let view = source::view(context).await?;
     let file = view.file.clone();
     let option = source::option(&view, &arguments.key)?;
     context.out().show(option, |out, option| text(out, option, &file))

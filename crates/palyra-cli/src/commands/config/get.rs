@@ -15,7 +15,7 @@ pub(crate) struct Arguments {
 }
 
 pub(super) async fn run(context: &Context, arguments: &Arguments) -> Outcome {
-    let (view, _) = source::view(context).await?;
+    let view = source::view(context).await?;
     let option = source::option(&view, &arguments.key)?;
     context.out().show(option, |_, option| format!("{}\n", source::plain(&option.value)))
 }

@@ -1,10 +1,10 @@
 //! `palyra config set`
 
-use palyra_common::api::{ConfigChange, ConfigOption};
+use palyra_common::api::{ConfigChange, ConfigChanged, ConfigOption, ConfigView};
 use serde_json::Value;
 
 use super::change;
-use super::source::{self, Source};
+use super::source;
 use crate::context::Context;
 use crate::failure::{Failure, Outcome};
 use crate::{palyrad, prompt};
@@ -37,32 +37,37 @@ pub(crate) struct Arguments {
 
 pub(super) async fn run(context: &Context, arguments: Arguments) -> Outcome {
     let Arguments { key, value } = arguments;
-    let (view, source) = source::view(context).await?;
+    let Some((view, client, tag)) = source::daemon(context).await? else {
+        return in_file(context, &key, &value);
+    };
     let option = source::option(&view, &key)?;
-    let is_hidden = value == "-";
-    let text = if is_hidden {
+    let text = if value == "-" {
         prompt::secret(context.out(), &format!("Value of {key}: "), VALUE_BYTES)?
     } else {
         value
     };
-    let (changed, text): (_, change::Text) = match source {
-        Source::Daemon(client, tag) => {
-            let set = [(key, typed(option, &text)?)].into();
-            let change = ConfigChange { set, unset: Vec::new() };
-            (client.change_config(&change, tag.as_deref()).await?, change::text)
-        }
-        Source::File if is_hidden => {
-            return Err(Failure::asked(
-                "without a daemon a hidden value cannot be handed on; start it, or write the \
-                 value into the file yourself",
-            ));
-        }
-        Source::File => {
-            let arguments = ["config", "set", "--", &key, &text].map(AsRef::as_ref);
-            (palyrad::ask(context, &arguments)?, change::text_for_start)
-        }
-    };
-    context.out().show(&changed, text)
+    let set = [(key, typed(option, &text)?)].into();
+    let change = ConfigChange { set, unset: Vec::new() };
+    let changed = client.change_config(&change, tag.as_deref()).await?;
+    context.out().show(&changed, change::text)
+}
+
+/// Without a daemon.
+fn in_file(context: &Context, key: &str, value: &str) -> Outcome {
+    // A file that cannot be used shows nothing; what is set may repair it.
+    let shown = palyrad::ask::<ConfigView>(context, &["config", "show"].map(AsRef::as_ref));
+    if let Ok(view) = shown {
+        source::option(&view, key)?;
+    }
+    if value == "-" {
+        return Err(Failure::asked(
+            "without a daemon a hidden value cannot be handed on; start it, or write the value \
+             into the file yourself",
+        ));
+    }
+    let arguments = ["config", "set", "--", key, value].map(AsRef::as_ref);
+    let changed: ConfigChanged = palyrad::ask(context, &arguments)?;
+    context.out().show(&changed, change::text_for_start)
 }
 
 /// `text` as a value of the kind that the option's default has.

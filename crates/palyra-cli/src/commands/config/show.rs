@@ -28,7 +28,7 @@ pub(crate) struct Arguments {
 }
 
 pub(super) async fn run(context: &Context, arguments: &Arguments) -> Outcome {
-    let (mut view, _) = source::view(context).await?;
+    let mut view = source::view(context).await?;
     if arguments.changed {
         view.options.retain(|option| option.value != option.default);
     }

@@ -9,23 +9,11 @@ use crate::context::Context;
 use crate::failure::Failure;
 use crate::palyrad;
 
-/// Who has the say about the configuration.
-#[derive(Debug)]
-pub(crate) enum Source {
-    /// A daemon, and the tag of the configuration that was seen.
-    Daemon(Box<Client>, Option<String>),
-    /// The file, because no daemon runs.
-    File,
-}
-
-/// The configuration in force, and who says so.
-pub(crate) async fn view(context: &Context) -> Result<(ConfigView, Source), Failure> {
+/// The configuration in force.
+pub(crate) async fn view(context: &Context) -> Result<ConfigView, Failure> {
     match daemon(context).await? {
-        Some((view, client, tag)) => Ok((view, Source::Daemon(client, tag))),
-        None => {
-            let arguments = ["config".as_ref(), "show".as_ref()];
-            Ok((palyrad::ask(context, &arguments)?, Source::File))
-        }
+        Some((view, ..)) => Ok(view),
+        None => palyrad::ask(context, &["config".as_ref(), "show".as_ref()]),
     }
 }
 

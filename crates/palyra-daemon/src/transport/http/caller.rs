@@ -61,7 +61,7 @@ impl Caller {
             return Ok(());
         }
         let what = format!("{only} through the daemon's local socket");
-        Err(Refusal::new(ErrorCode::AuthForbidden, what))
+        Err(Refusal::new(ErrorCode::AuthLocalOnly, what))
     }
 
     /// Who acts, for the audit trail.

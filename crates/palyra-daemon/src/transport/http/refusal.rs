@@ -93,7 +93,7 @@ fn status(code: ErrorCode) -> StatusCode {
         | C::VaultFull
         | C::BackupTargetInUse => S::CONFLICT,
         C::AuthRequired | C::AuthInvalid | C::AuthExpired | C::AuthRevoked => S::UNAUTHORIZED,
-        C::AuthForbidden | C::AuthCsrf | C::HttpOriginRefused => S::FORBIDDEN,
+        C::AuthForbidden | C::AuthLocalOnly | C::AuthCsrf | C::HttpOriginRefused => S::FORBIDDEN,
         C::AuthLinkUsed | C::AuthLinkExpired => S::GONE,
         C::HttpHostRefused => S::MISDIRECTED_REQUEST,
         C::HttpTooLarge | C::VaultTooLarge => S::PAYLOAD_TOO_LARGE,
