@@ -69,8 +69,10 @@ impl Failure {
 
 /// What failed, under which code, and what to do.
 fn told(envelope: &StableErrorEnvelope, out: &Output) -> String {
-    let (message, hint) =
-        (out.complete(envelope.message()), out.complete(envelope.recovery_hint()));
+    let message = out.complete(envelope.message());
+    let hint = envelope.recovery_hint();
+    let is_credential = envelope.code().starts_with("auth/");
+    let hint = if is_credential { out.complete_there(hint) } else { out.complete(hint) };
     if out.is_json() {
         let mut document = json!({ "error": envelope });
         document["error"]["message"] = (*message).into();

@@ -14,14 +14,10 @@ mod tests;
 const COMMAND: &str = "`palyra ";
 
 /// What works on the machine of the daemon only, where there is no need for a host.
-const WITHOUT_HOST: [&str; 6] = [
-    "daemon ",
-    "deployment ",
-    "backup restore",
-    "backup verify",
-    "config validate",
-    "doctor --fix",
-];
+const THERE: [&str; 4] = ["daemon ", "deployment preflight", "backup restore", "doctor --fix"];
+/// What works on any machine, and asks no daemon.
+const ANYWHERE: [&str; 3] = ["deployment ", "backup verify", "config validate"];
+const ON_ITS_MACHINE: &str = " (on the daemon's machine)";
 
 /// The options that lead a command to the same daemon again.
 #[derive(Debug, Clone, Default)]
@@ -48,8 +44,19 @@ impl Address {
         }
     }
 
-    /// `text` with these options in every command that it names.
+    /// `text` with these options in every command that it names. A command that names its daemon
+    /// itself is left alone.
     pub(crate) fn complete<'a>(&self, text: &'a str) -> Cow<'a, str> {
+        self.completed(text, |command| THERE.iter().any(|start| command.starts_with(start)))
+    }
+
+    /// As [`Self::complete`], where the credential for the host is what is wrong: the same host
+    /// would refuse every command again.
+    pub(crate) fn complete_there<'a>(&self, text: &'a str) -> Cow<'a, str> {
+        self.completed(text, |_| true)
+    }
+
+    fn completed<'a>(&self, text: &'a str, is_there: impl Fn(&str) -> bool) -> Cow<'a, str> {
         if self.data_dir.is_none() && self.host.is_none() {
             return Cow::Borrowed(text);
         }
@@ -57,18 +64,24 @@ impl Address {
         let mut whole = pieces.next().unwrap_or_default().to_owned();
         for rest in pieces {
             whole.push_str(COMMAND);
-            whole.push_str(self.before(rest).unwrap_or_default());
-            whole.push_str(rest);
+            let (command, after) = rest.split_once('`').unwrap_or((rest, ""));
+            let names_its_own = command.starts_with("--");
+            let is_elsewhere = self.host.is_some() && is_there(command);
+            if !names_its_own && !is_elsewhere {
+                whole.push_str(self.before(command).unwrap_or_default());
+            }
+            whole.push_str(command);
+            if rest.len() > command.len() {
+                let place = if is_elsewhere && !names_its_own { ON_ITS_MACHINE } else { "" };
+                whole.extend(["`", place, after]);
+            }
         }
         Cow::Owned(whole)
     }
 
     fn before(&self, command: &str) -> Option<&str> {
-        if command.starts_with("--") {
-            return None;
-        }
-        let is_there = WITHOUT_HOST.iter().any(|start| command.starts_with(start));
-        let host = if is_there { None } else { self.host.as_deref() };
+        let asks_nobody = ANYWHERE.iter().any(|start| command.starts_with(start));
+        let host = if asks_nobody { None } else { self.host.as_deref() };
         host.or(self.data_dir.as_deref())
     }
 }

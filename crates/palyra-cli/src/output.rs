@@ -96,6 +96,11 @@ impl Output {
         self.address.complete(text)
     }
 
+    /// The same for what is wrong with a credential.
+    pub(crate) fn complete_there<'a>(&self, text: &'a str) -> Cow<'a, str> {
+        self.address.complete_there(text)
+    }
+
     /// Prints `text` as it is. Whoever has closed the pipe has seen enough: that is no failure.
     pub(crate) fn print(&self, text: &str) -> Outcome {
         let mut stdout = std::io::stdout().lock();

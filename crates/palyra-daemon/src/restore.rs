@@ -56,8 +56,8 @@ async fn key_needed(options: OpenOptions, config: &VaultConfig) -> Option<String
         }
         Err(error) => Some(format!(
             "{}\nwhat to do: put that key where this node looks for it, {source}, a file with mode \
-             0600; where the backup was made `palyra status` names its place, and older keys are \
-             beside it, named by their id",
+             0600; where the backup was made, `palyra --data-dir OLD status` names its place, with \
+             the data directory of then for OLD, and older keys are beside it, named by their id",
             describe(&error)
         )),
     }

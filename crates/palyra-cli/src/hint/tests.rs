@@ -27,9 +27,20 @@ fn a_command_leads_to_the_same_daemon() {
     check(
         &globals(None, Some("https://p.example")),
         text,
-        "run `palyra --host https://p.example --token-file /t status` or `palyra daemon stop`; \
-         palyra is `palyra`",
+        "run `palyra --host https://p.example --token-file /t status` or `palyra daemon stop` (on the \
+         daemon's machine); palyra is `palyra`",
     );
+}
+
+#[test]
+fn a_credential_is_made_where_none_is_needed() {
+    let address = Address::of(&globals(Some("/srv/p"), Some("https://p.example")));
+    let text = "run `palyra dashboard`, or `palyra auth tokens create`.";
+    let there = "run `palyra dashboard` (on the daemon's machine), or `palyra auth tokens create` \
+                 (on the daemon's machine).";
+    assert_eq!(address.complete_there(text), there);
+    let local = Address::of(&globals(Some("/srv/p"), None));
+    assert_eq!(local.complete_there("`palyra status`"), "`palyra --data-dir /srv/p status`");
 }
 
 #[test]

@@ -5,7 +5,7 @@ use std::os::unix::fs::PermissionsExt;
 use palyra_testkit::process::{Process, Stream};
 
 use crate::secrets::on_a_terminal;
-use crate::world::{LIMIT, World};
+use crate::world::{LIMIT, World, ran};
 
 #[test]
 fn a_hint_names_the_data_directory_that_was_named() {
@@ -62,4 +62,37 @@ fn no_is_an_answer_and_not_an_interruption() {
     assert!(seen.contains("code=8") && seen.contains("nothing was changed"), "{seen}");
     let seen = on_a_terminal(&world, &format!("{asked} --json"), "[y/N]", b"\r");
     assert!(seen.contains("code=8") && seen.contains("\"client/declined\""), "{seen}");
+}
+
+#[test]
+fn a_restore_does_not_take_the_new_directory_for_the_old_one() {
+    let world = World::new();
+    let _daemon = world.palyrad();
+    world.palyra_reading(&["secrets", "set", "openai"], b"geheim").expect(0);
+    world.palyra(&["backup", "create", "b.tar.gz"]).expect(0);
+    let new = world.home().join("new");
+    let arguments = ["--data-dir", new.to_str().unwrap(), "backup", "restore", "b.tar.gz", "--yes"];
+    // Another home has another key.
+    let restored = ran(world.command(&arguments).env("HOME", world.home().join("elsewhere")));
+    let told = restored.expect(0).out;
+    assert!(!told.contains(&format!("{} status`", new.display())), "{told}");
+    assert!(told.contains("`palyra --data-dir OLD status` names its place"), "{told}");
+    assert!(
+        told.contains(&format!("`palyra --data-dir {} daemon start`", new.display())),
+        "{told}"
+    );
+}
+
+#[test]
+fn a_hint_about_a_credential_does_not_lead_back_to_the_same_refusal() {
+    let world = World::new();
+    let _daemon = world.palyrad();
+    let host = world.host();
+    let told = world.palyra(&["--host", &host, "status"]).expect(4).err;
+    assert!(told.contains("`palyra dashboard` (on the daemon's machine)"), "{told}");
+    assert!(told.contains("--token-file"), "{told}");
+    std::fs::write(world.home().join("token"), format!("ply_{}", "x".repeat(43))).unwrap();
+    let arguments = ["--host", &host, "--token-file", "token", "status", "--json"];
+    let told = world.palyra(&arguments).expect(4).err;
+    assert!(told.contains("`palyra auth tokens create` (on the daemon's machine)"), "{told}");
 }

@@ -100,7 +100,7 @@ error_codes! {
 
     AuthRequired = "auth/required", Final,
         means: "the request carries no credential",
-        hint: "Log in with the link that `palyra dashboard` gives, or send an API token as `Authorization: Bearer …`. On the daemon's machine the command line needs neither.";
+        hint: "Log in with the link that `palyra dashboard` gives, or send an API token as `Authorization: Bearer …`, from the command line with `--token-file`. On the daemon's machine the command line needs neither.";
     AuthInvalid = "auth/invalid", Final,
         means: "the credential is not known here",
         hint: "Check that the token was copied whole and belongs to this installation; make a new one with `palyra auth tokens create`.";
