@@ -32,7 +32,8 @@ start() {
     "$bin/initdb" -D data -U "$superuser" --auth=trust --encoding=UTF8 --locale=C \
         --locale-provider=libc --no-sync --no-instructions </dev/null >>start.log 2>&1 || return 1
     # Commits stay durable: crash tests depend on it. Shared memory lives in the data directory,
-    # so that a killed server leaves nothing elsewhere.
+    # so that a killed server leaves nothing elsewhere. Tests that make deadlocks do not wait a
+    # second for each to be noticed.
     cat >>data/postgresql.conf <<SETTINGS
 listen_addresses = ''
 unix_socket_directories = '$dir'
@@ -43,6 +44,7 @@ dynamic_shared_memory_type = mmap
 fsync = on
 synchronous_commit = on
 full_page_writes = on
+deadlock_timeout = 100ms
 max_wal_size = 256MB
 log_line_prefix = '%m [%p] %d '
 SETTINGS

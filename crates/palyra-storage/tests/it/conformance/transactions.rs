@@ -202,8 +202,7 @@ async fn units_in_each_others_way_are_run_again(world: World) {
     for n in 0..16 {
         let db = world.db.clone();
         callers.spawn(async move {
-            // Half of them lock the rows in the other order: a deadlock, where rows are locked,
-            // which Postgres takes a second to notice.
+            // Half of them lock the rows in the other order: a deadlock, where rows are locked.
             let (first, second) = if n % 2 == 0 { ("a", "b") } else { ("b", "a") };
             db.write(move |tx| {
                 tx.query_one(&ADD, params![first, 1i64], |row| row.get::<i64>(0))?;

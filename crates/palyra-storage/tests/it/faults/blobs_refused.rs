@@ -6,6 +6,7 @@ use std::time::Duration;
 use palyra_storage::blob::{BlobStore, S3Credentials};
 use palyra_storage::{Database, OpenOptions, StorageConfig};
 use palyra_testkit::process::{is_reexecuted, reexec_test};
+use palyra_testkit::s3::Fault;
 
 use crate::log;
 use crate::shelf::Shelf;
@@ -17,13 +18,15 @@ const LIMIT: Duration = Duration::from_secs(60);
 fn a_folder_that_cannot_be_written_is_refused_by_name() {
     let child = reexec_test("faults::blobs_refused::open_in_closed_folders").unwrap();
     let child = child.unprivileged().unwrap().temporary_data_dir().unwrap();
-    let process = child.spawn().unwrap();
+    let mut process = child.spawn().unwrap();
     let folder = process.data_dir().unwrap().join("blobs").display().to_string();
     for mode in ["555", "0"] {
         let told = format!("{mode}: {folder} cannot be written");
         process.wait_for_line(&told, LIMIT).unwrap();
     }
     process.wait_for_line("700: opened", LIMIT).unwrap();
+    // Its last look is for what the probe has left behind.
+    assert!(process.wait(LIMIT).unwrap().success(), "{}", process.logs());
 }
 
 /// The child of the test above.
@@ -65,6 +68,8 @@ async fn a_service_that_is_away_is_logged_and_its_return_too() {
         }
     };
     logged(1).await;
+    // More probes fail, which nobody needs to hear.
+    shelf.s3().fail_next(3, Fault::Forbidden);
     shelf.s3().come_back().unwrap();
     logged(2).await;
     let lines = log::about(&endpoint);

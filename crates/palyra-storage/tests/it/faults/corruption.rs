@@ -8,6 +8,7 @@ use palyra_storage::{DATABASE_FILE, Database, OpenOptions, Sql, params, sql};
 
 use crate::world::{INSERT, World, count};
 
+const VERSION: Sql = sql!("SELECT version FROM schema_state");
 const SUM: Sql = sql!("SELECT CAST(coalesce(sum(n), 0) AS BIGINT) FROM notes");
 
 fn file(folder: &Path) -> PathBuf {
@@ -53,8 +54,12 @@ async fn damage_met_while_running_fails_those_who_meet_it_and_nobody_else() {
     assert_eq!(met.code(), ErrorCode::StorageCorrupt, "{met:?}");
     let met = db.write(read).await.unwrap_err();
     assert_eq!(met.code(), ErrorCode::StorageCorrupt, "{met:?}");
-    // What does not touch the damage works.
+    // What does not touch the damage works, also for whoever writes.
     assert_eq!(db.schema().await.unwrap().version, palyra_storage::SCHEMA_VERSION);
+    let version = |tx: &mut palyra_storage::Tx<'_>| {
+        tx.query_one(&VERSION, params![], |row| row.get::<i64>(0))
+    };
+    assert_eq!(db.write(version).await.unwrap(), palyra_storage::SCHEMA_VERSION);
     db.close().await;
 
     std::fs::write(&path, whole).unwrap();

@@ -73,4 +73,10 @@ async fn a_commit_that_failed_late_is_not_told_as_undone_while_it_may_come_back(
     assert!(told_unknown || !came_back, "told {failed:?}, and yet it came back");
     end.send(()).unwrap();
     long.await.unwrap().unwrap();
+
+    drop(ballast);
+    std::fs::remove_file(disk.path().join("ballast")).unwrap();
+    db.write(|tx| tx.execute(&INSERT, params!["after", 1i64])).await.unwrap();
+    assert_eq!(value(&db, "after").await, Some(1));
+    assert_eq!(value(&db, "late").await, None, "{failed:?}");
 }
