@@ -1,7 +1,7 @@
 //! Checks that say what they saw and what to do: from the inside of a running daemon, and before a
 //! start.
 
-mod checks;
+pub(crate) mod checks;
 mod preflight;
 
 use std::time::Instant;

@@ -4,10 +4,12 @@ use std::time::{Duration, Instant};
 
 use palyra_common::api::Readiness;
 use palyra_common::{ErrorCode, StableErrorEnvelope};
+use palyra_storage::EngineKind;
 use palyra_vault::KeyState;
 use tokio::sync::Mutex;
 
 use crate::app::{App, Live};
+use crate::doctor::checks;
 
 /// How long the parts may take to answer.
 const PATIENCE: Duration = Duration::from_secs(2);
@@ -100,6 +102,11 @@ async fn look(app: &App) -> Look {
             }
             Err(problem) => look.vault = Some(problem),
         }
+    }
+    // Reading goes on there, but no work can be taken.
+    let keeps_rows_here = app.db.engine() == EngineKind::Sqlite;
+    if keeps_rows_here && checks::has_no_room(&app.place.data_dir) {
+        look.waiting_for.push("disk space".into());
     }
     if !*app.leases_healthy.load() {
         look.waiting_for.push("leases".into());

@@ -3,6 +3,8 @@
 use std::io::{BufRead, BufReader, Write};
 use std::process::Stdio;
 
+use palyra_testkit::fs::SmallDisk;
+
 use crate::world::{FREE_PORTS, LIMIT, World, ran, until};
 
 /// Stops a background daemon also when its test fails.
@@ -225,4 +227,27 @@ fn a_followed_log_is_a_document_per_line_for_programs() {
     child.kill().unwrap();
     child.wait().unwrap();
     assert_eq!(line, r#"{"line":"first \"x\""}"#);
+}
+
+#[test]
+fn a_full_disk_is_seen_before_anything_is_stopped_and_is_not_called_ready() {
+    let Some(disk) = SmallDisk::mount(8 << 20).unwrap() else { return };
+    let world = World::new();
+    let there = disk.path().join("data");
+    std::fs::create_dir(&there).unwrap();
+    std::os::unix::fs::symlink(&there, world.data_dir()).unwrap();
+    let _background = Background(&world);
+    let pid = start(&world)["pid"].clone();
+    // As much as fits.
+    let filler = disk.path().join("filler");
+    let _ = std::fs::write(&filler, vec![0u8; 16 << 20]);
+    let status = || world.palyra(&["status", "--json"]);
+    until("it says so", || status().code == 7);
+    assert_eq!(status().json()["waiting_for"], serde_json::json!(["disk space"]));
+    let refused = world.palyra(&["daemon", "restart", "--json"]).expect(1);
+    assert!(refused.err.contains("nothing was stopped"), "{refused:?}");
+    assert!(refused.err.contains("is full"), "{refused:?}");
+    assert_eq!(status().json()["pid"], pid);
+    std::fs::remove_file(filler).unwrap();
+    until("it goes on", || status().code == 0);
 }

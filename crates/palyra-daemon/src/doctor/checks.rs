@@ -1,5 +1,6 @@
 //! Checks that need nothing but the machine.
 
+use std::io::{ErrorKind, Write};
 use std::net::SocketAddr;
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
@@ -16,10 +17,14 @@ use crate::config::{Config, Loaded};
 use crate::failure::Failure;
 use crate::transport::listen;
 
+/// What a start writes at once: its runtime file, its log and the first pages of the database.
+const ROOM_TO_START: usize = 256 << 10;
 /// Below this much space work may stop at any moment.
 const LITTLE_SPACE: u64 = 100 << 20;
 /// Below this much it is time to look.
 const SCARCE_SPACE: u64 = 1 << 30;
+
+const MORE_SPACE: &str = "Free space on that disk, or move the data directory to a larger one.";
 
 /// 2025-01-01: this program is younger, so an earlier clock is wrong.
 const NOT_BEFORE: Timestamp = Timestamp::from_unix_millis(1_735_689_600_000);
@@ -47,20 +52,33 @@ pub(super) fn clock(now: Timestamp) -> Check {
 
 pub(super) fn disk_space(folder: &Path) -> Check {
     let name = "disk_space";
-    let free = match rustix::fs::statvfs(existing(folder)) {
-        Ok(disk) => disk.f_bavail.saturating_mul(disk.f_frsize),
+    let free = match free_bytes(folder) {
+        Ok(free) => free,
         Err(error) => {
             let what = format!("{} cannot be asked: {error}", folder.display());
             return check(name, CheckState::Warning, what);
         }
     };
     let seen = format!("{} MiB free at {}", free >> 20, folder.display());
-    let advice = "Free space on that disk, or move the data directory to a larger one.";
     match free {
-        ..LITTLE_SPACE => advised(check(name, CheckState::Failed, seen), advice),
-        LITTLE_SPACE..SCARCE_SPACE => advised(check(name, CheckState::Warning, seen), advice),
+        ..LITTLE_SPACE => advised(check(name, CheckState::Failed, seen), MORE_SPACE),
+        LITTLE_SPACE..SCARCE_SPACE => advised(check(name, CheckState::Warning, seen), MORE_SPACE),
         SCARCE_SPACE.. => check(name, CheckState::Ok, seen),
     }
+}
+
+fn free_bytes(folder: &Path) -> rustix::io::Result<u64> {
+    let disk = rustix::fs::statvfs(existing(folder))?;
+    Ok(disk.f_bavail.saturating_mul(disk.f_frsize))
+}
+
+/// Whether the disk takes no more than a start needs. One that cannot be asked is not called full.
+pub(crate) fn has_no_room(folder: &Path) -> bool {
+    free_bytes(folder).is_ok_and(|free| free < ROOM_TO_START as u64)
+}
+
+fn is_full(error: &std::io::Error) -> bool {
+    matches!(error.kind(), ErrorKind::StorageFull | ErrorKind::QuotaExceeded)
 }
 
 /// Whether others on this machine can look into the data directory.
@@ -78,7 +96,7 @@ pub(super) fn private_folder(folder: &Path) -> Check {
         return check(name, CheckState::Ok, seen);
     }
     let open = check(name, CheckState::Warning, seen);
-    let advice = format!("Run `chmod 700 {}`, or `palyra doctor --fix`.", folder.display());
+    let advice = format!("Others can look into it: chmod 700 {}", folder.display());
     Check { fixable: true, ..advised(open, advice) }
 }
 
@@ -87,11 +105,20 @@ pub(super) fn storage_path(folder: &Path) -> Check {
     let name = "storage_path";
     let place = existing(folder);
     let written = tempfile::Builder::new().prefix(".palyra-preflight").tempfile_in(place);
-    match written {
-        Ok(_) if place == folder => {
+    // A full disk takes names, but nothing in them.
+    let filled = written.and_then(|mut file| {
+        file.write_all(&[0; ROOM_TO_START])?;
+        file.as_file().sync_all()
+    });
+    match filled {
+        Ok(()) if place == folder => {
             check(name, CheckState::Ok, format!("{} takes files", folder.display()))
         }
-        Ok(_) => check(name, CheckState::Ok, format!("{} can be made", folder.display())),
+        Ok(()) => check(name, CheckState::Ok, format!("{} can be made", folder.display())),
+        Err(error) if is_full(&error) => {
+            let failed = check(name, CheckState::Failed, format!("{} is full", place.display()));
+            advised(failed, MORE_SPACE)
+        }
         Err(error) => {
             let what = format!("{} does not take files: {}", place.display(), error.kind());
             let failed = check(name, CheckState::Failed, what);
