@@ -1,6 +1,8 @@
 //! What every command has: the global options and the output.
 
 use std::path::PathBuf;
+use std::pin::pin;
+use std::time::Duration;
 
 use palyra_client::{ApiToken, Client, Target};
 use palyra_common::data_dir::{self, Surroundings};
@@ -11,8 +13,13 @@ use crate::files;
 use crate::hint::Address;
 use crate::output::Output;
 
+#[cfg(test)]
+mod tests;
+
 /// The variable that holds an API token.
 pub(crate) const TOKEN_VARIABLE: &str = "PALYRA_TOKEN";
+/// Whoever waits longer than this wonders.
+const SAY_AFTER: Duration = Duration::from_secs(3);
 /// No token is longer than this.
 const TOKEN_BYTES: u64 = 4 << 10;
 
@@ -45,6 +52,13 @@ impl Context {
         Ok(Client::new(target)?)
     }
 
+    /// Waits for `answer` of a daemon; a person at a terminal is told when it takes long.
+    pub(crate) async fn waiting<T>(&self, answer: impl Future<Output = T>) -> T {
+        let limit = palyra_client::ANSWER_TIMEOUT.as_secs();
+        let say = || self.out.aside(&format!("Waiting for the daemon, for up to {limit} s…"));
+        told_when_slow(answer, SAY_AFTER, say).await
+    }
+
     /// The data directory on this machine, as an absolute path.
     pub(crate) fn data_dir(&self) -> Result<PathBuf, Failure> {
         let around = Surroundings {
@@ -72,7 +86,14 @@ impl Context {
     /// Never from an argument: every process of the machine can read those.
     fn token(&self) -> Result<Option<ApiToken>, Failure> {
         if let Some(path) = &self.globals.token_file {
-            let text = files::read_bounded(path, TOKEN_BYTES)?;
+            let text = files::read_bounded(path, TOKEN_BYTES).map_err(|failure| match failure {
+                Failure::Told(told) => Failure::asked(format!(
+                    "the file of --token-file cannot be read: {}; name one that holds \
+                     an API token, made on the daemon's machine with palyra auth tokens create",
+                    told.message()
+                )),
+                other @ (Failure::Faults | Failure::ToldAlready(_) | Failure::Interrupted) => other,
+            })?;
             return Ok(Some(text.parse()?));
         }
         match std::env::var(TOKEN_VARIABLE) {
@@ -81,4 +102,18 @@ impl Context {
             Err(std::env::VarError::NotUnicode(_)) => Err(palyra_client::TargetError::Token.into()),
         }
     }
+}
+
+/// Waits for `answer`, and says so once when it is not there `after` a while.
+async fn told_when_slow<T>(
+    answer: impl Future<Output = T>,
+    after: Duration,
+    say: impl FnOnce(),
+) -> T {
+    let mut answer = pin!(answer);
+    if let Ok(answered) = tokio::time::timeout(after, &mut answer).await {
+        return answered;
+    }
+    say();
+    answer.await
 }

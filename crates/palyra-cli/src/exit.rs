@@ -30,7 +30,7 @@ Exit codes:
   2    asked wrongly: an argument, a value or the configuration
   3    the daemon does not run or cannot be reached
   4    not allowed: the credential is missing, unknown, ended or too weak, or the daemon's files
-       are another user's
+       are another user's or may not be written
   5    not found
   6    conflict: it is there already, in use, or was changed meanwhile
   7    a check found faults
@@ -46,7 +46,9 @@ impl Exit {
             ("client", "daemon_not_running" | "unreachable") => Self::NoDaemon,
             ("client", "declined") => Self::Declined,
             ("client", "interrupted") => Self::Interrupted,
-            ("auth", _) | ("client", "not_permitted") => Self::NotAllowed,
+            ("auth", _) | ("client", "not_permitted") | ("storage", "read_only") => {
+                Self::NotAllowed
+            }
             (_, "not_found") => Self::NotFound,
             ("common", "conflict")
             | ("storage", "constraint" | "locked")
@@ -54,6 +56,7 @@ impl Exit {
             | ("daemon", "address_in_use") => Self::Conflict,
             ("config", _)
             | ("common", "invalid_input")
+            | ("daemon", "address_refused")
             | ("http", "malformed" | "too_large")
             | ("vault", "too_large") => Self::Usage,
             ("journal", "broken_chain") | ("backup", "invalid") => Self::Faults,

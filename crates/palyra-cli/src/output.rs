@@ -36,8 +36,12 @@ An error goes to standard error, so standard output never holds one:
   }
 
 docs/errors.md lists the codes. `completions` and `daemon run` have no JSON form and refuse --json;
-help is text in any case. `daemon logs --follow` prints one document per line. A check that finds faults (doctor, audit verify, backup verify,
-deployment preflight) prints its report to standard output as usual and exits with 7.
+help is text in any case. `daemon logs --follow` prints one document per line. A check that finds
+faults (doctor, audit verify, backup verify, deployment preflight) prints its report to standard
+output as usual and exits with 7.
+
+With --json nobody is asked anything, also on a terminal: what needs an answer is refused without
+--yes, and a secret is piped in.
 ";
 
 /// A colour with a meaning.
@@ -83,12 +87,30 @@ impl Output {
         value: &T,
         text: impl FnOnce(&Self, &T) -> String,
     ) -> Outcome {
+        self.print(&self.form(value, text)?)
+    }
+
+    /// As [`Self::show`], for what is shown once: a pipe that was closed is an error, too.
+    pub(crate) fn deliver<T: Serialize>(
+        &self,
+        value: &T,
+        text: impl FnOnce(&Self, &T) -> String,
+    ) -> Result<(), String> {
+        let form = self.form(value, text).map_err(|_| "it has no JSON form".to_owned())?;
+        write_out(&form).map_err(|error| format!("standard output: {error}"))
+    }
+
+    fn form<T: Serialize>(
+        &self,
+        value: &T,
+        text: impl FnOnce(&Self, &T) -> String,
+    ) -> Result<String, Failure> {
         if !self.json {
-            return self.print(&self.complete(&text(self, value)));
+            return Ok(self.complete(&text(self, value)).into_owned());
         }
         let document = serde_json::to_string_pretty(value)
             .map_err(|error| Failure::machine(format!("the answer has no JSON form: {error}")))?;
-        self.print(&format!("{document}\n"))
+        Ok(format!("{document}\n"))
     }
 
     /// `text` with commands that can be run as they stand.
@@ -103,8 +125,7 @@ impl Output {
 
     /// Prints `text` as it is. Whoever has closed the pipe has seen enough: that is no failure.
     pub(crate) fn print(&self, text: &str) -> Outcome {
-        let mut stdout = std::io::stdout().lock();
-        match stdout.write_all(text.as_bytes()).and_then(|()| stdout.flush()) {
+        match write_out(text) {
             Err(error) if error.kind() != ErrorKind::BrokenPipe => {
                 Err(Failure::file(Path::new("standard output"), error))
             }
@@ -116,6 +137,13 @@ impl Output {
     pub(crate) fn note(&self, text: &str) {
         if !self.json {
             self.tell(&format!("{}\n", self.complete(text)));
+        }
+    }
+
+    /// Says something about the moment, to a person who watches.
+    pub(crate) fn aside(&self, text: &str) {
+        if std::io::stderr().is_terminal() {
+            self.note(text);
         }
     }
 
@@ -145,6 +173,12 @@ impl Output {
         bar.enable_steady_tick(std::time::Duration::from_millis(120));
         bar
     }
+}
+
+fn write_out(text: &str) -> std::io::Result<()> {
+    let mut stdout = std::io::stdout().lock();
+    stdout.write_all(text.as_bytes())?;
+    stdout.flush()
 }
 
 /// `text` without what would command a terminal or reorder what is read: names and messages come

@@ -24,6 +24,9 @@ const CTRL_U: u8 = 0x15;
 pub(crate) fn secret(out: &Output, prompt: &str, limit: usize) -> Result<String, Failure> {
     let stdin = std::io::stdin();
     let text = if stdin.is_terminal() {
+        if out.is_json() {
+            return Err(Failure::asked("with --json nobody is asked; pipe the value in"));
+        }
         hidden(out, prompt)?
     } else {
         let mut bytes = Vec::new();
@@ -125,7 +128,8 @@ pub(crate) fn confirm(out: &Output, question: &str, yes: bool) -> Outcome {
         return Ok(());
     }
     let stdin = std::io::stdin();
-    if !stdin.is_terminal() {
+    // A program that reads JSON cannot answer.
+    if out.is_json() || !stdin.is_terminal() {
         return Err(Failure::asked(format!(
             "{question} Nobody can be asked here; add --yes if that is what you want"
         )));

@@ -14,7 +14,7 @@ use crate::target::Target;
 
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
 /// For all of an answer, unless a call says otherwise.
-pub(crate) const ANSWER_TIMEOUT: Duration = Duration::from_secs(30);
+pub const ANSWER_TIMEOUT: Duration = Duration::from_secs(30);
 /// Between two pieces of a stream.
 const SILENCE_TIMEOUT: Duration = Duration::from_secs(120);
 

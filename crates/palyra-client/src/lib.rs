@@ -16,7 +16,7 @@ mod target;
 mod tests;
 
 pub use calls::{EventQuery, Order};
-pub use client::Client;
+pub use client::{ANSWER_TIMEOUT, Client};
 pub use download::Download;
 pub use error::ClientError;
 pub use target::{ApiToken, Host, Target, TargetError};

@@ -22,7 +22,7 @@ use serde::{Deserialize, Serialize};
 pub(crate) use edit::{Edited, edited, value_of, write};
 pub(crate) use example::render as example;
 pub(crate) use layers::{Given, Loaded, Origin, layered, load, read};
-pub(crate) use options::all as options;
+pub(crate) use options::{all as options, nearest_variable};
 pub(crate) use told::without_quotations;
 pub(crate) use view::tag;
 
@@ -197,6 +197,9 @@ impl Config {
         check_address("grpc.bind", self.grpc.bind, profile)?;
         let refuse = |what: &str| Err(Failure::Option { what: what.into() });
         let http = &self.http;
+        if http.bind == self.grpc.bind && http.bind.port() != 0 {
+            return refuse("http.bind and grpc.bind are the same address; give each its own port");
+        }
         if http.max_header_bytes < 8_192 || http.max_header_bytes > 1 << 20 {
             return refuse("http.max_header_bytes is from 8192 to 1048576");
         }

@@ -1,5 +1,6 @@
 //! `palyrad config`: the configuration without a running daemon.
 
+use std::io::Write;
 use std::path::Path;
 use std::process::ExitCode;
 
@@ -11,6 +12,9 @@ use crate::config::{self, Edited, Given};
 use crate::failure::Failure;
 use crate::flags::{ConfigCommand, Flags};
 use crate::{print, settings};
+
+/// How a warning begins; the command line looks for it.
+const WARNING: &str = "palyrad: warning: ";
 
 pub(crate) fn run(flags: &Flags, command: &ConfigCommand) -> Result<ExitCode, Failure> {
     let folder = || flags.data_dir().ok_or(Failure::NoDataDir);
@@ -26,6 +30,10 @@ pub(crate) fn run(flags: &Flags, command: &ConfigCommand) -> Result<ExitCode, Fa
             };
             let folder = if file.is_some() { Path::new(".").to_owned() } else { folder()? };
             let loaded = config::load(&given, &folder)?;
+            // The file alone says nothing about the surroundings.
+            for name in loaded.strange_env.iter().filter(|_| file.is_none()) {
+                warn(name);
+            }
             print(&format!("{}: the configuration can be used\n", loaded.file.display()));
         }
         ConfigCommand::Set { key, value } => {
@@ -41,6 +49,15 @@ pub(crate) fn run(flags: &Flags, command: &ConfigCommand) -> Result<ExitCode, Fa
     Ok(ExitCode::SUCCESS)
 }
 
+/// On standard error, where what was asked for does not go.
+fn warn(variable: &str) {
+    let near = config::nearest_variable(variable);
+    let near = near.map(|near| format!("; did you mean {near}?")).unwrap_or_default();
+    let told = format!("{WARNING}the variable {variable} looks like an option and is none{near}\n");
+    // Nobody is left to tell if standard error is closed.
+    let _ = std::io::stderr().write_all(told.as_bytes());
+}
+
 fn change(given: &Given, folder: &Path, change: ConfigChange) -> Result<(), Failure> {
     let (file, before) = config::read(given, folder)?;
     let Edited { text, not_set } = config::edited(&file, &before, &change)?;
@@ -53,10 +70,8 @@ fn change(given: &Given, folder: &Path, change: ConfigChange) -> Result<(), Fail
         after => after,
     };
     if text != before {
-        config::write(&file, &text).map_err(|error| Failure::Config {
-            path: file.clone(),
-            what: format!("cannot be written: {error}"),
-        })?;
+        config::write(&file, &text)
+            .map_err(|error| Failure::Unwritable { path: file.clone(), error })?;
     }
     let keys: Vec<String> = change.set.into_keys().chain(change.unset).collect();
     let after = after.map_err(|failure| still_unusable(&keys, &failure))?;

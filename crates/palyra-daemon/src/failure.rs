@@ -1,6 +1,7 @@
 //! Why the daemon did not start, or had to stop, told to a person.
 
 use std::fmt;
+use std::io::ErrorKind;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
@@ -22,6 +23,11 @@ pub(crate) enum Failure {
     Config {
         path: PathBuf,
         what: String,
+    },
+    /// A file of the daemon that cannot be written.
+    Unwritable {
+        path: PathBuf,
+        error: std::io::Error,
     },
     /// A file that was named and cannot be read.
     Unreadable {
@@ -59,6 +65,16 @@ impl Failure {
             Self::Config { path, what } => {
                 new(ErrorCode::ConfigInvalid, format!("{}: {what}", path.display()))
             }
+            Self::Unwritable { path, error } => {
+                let code = match error.kind() {
+                    ErrorKind::PermissionDenied | ErrorKind::ReadOnlyFilesystem => {
+                        ErrorCode::StorageReadOnly
+                    }
+                    ErrorKind::StorageFull | ErrorKind::QuotaExceeded => ErrorCode::StorageDiskFull,
+                    _ => ErrorCode::DaemonFailed,
+                };
+                new(code, format!("{} cannot be written: {error}", path.display()))
+            }
             Self::Unreadable { path, error } => {
                 let what = format!("{} cannot be read: {error}", path.display());
                 new(ErrorCode::CommonInvalidInput, what)
@@ -92,6 +108,9 @@ impl Failure {
     /// 2 for what the operator asked wrongly, 1 for everything else.
     pub(crate) fn exit_code(&self) -> ExitCode {
         match self {
+            Self::Listen(told) if told.known_code() == Some(ErrorCode::DaemonAddressRefused) => {
+                ExitCode::from(2)
+            }
             Self::Config { .. }
             | Self::Unreadable { .. }
             | Self::UnknownKey { .. }
@@ -102,6 +121,7 @@ impl Failure {
             | Self::Blobs(_)
             | Self::Backup(_)
             | Self::Access(_)
+            | Self::Unwritable { .. }
             | Self::Listen(_)
             | Self::ServiceEnded(_)
             | Self::AskedTwice

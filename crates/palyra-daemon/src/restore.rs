@@ -90,7 +90,12 @@ pub(crate) fn verify(file: &Path, as_json: bool) -> Result<ExitCode, Failure> {
 
 fn open(file: &Path) -> Result<BufReader<File>, Failure> {
     let unreadable = |error| Failure::Unreadable { path: file.to_owned(), error };
-    Ok(BufReader::new(File::open(file).map_err(unreadable)?))
+    let opened = File::open(file).map_err(unreadable)?;
+    // Opening a folder succeeds, and reading it fails with an error that names nothing.
+    if opened.metadata().map_err(unreadable)?.is_dir() {
+        return Err(unreadable(std::io::ErrorKind::IsADirectory.into()));
+    }
+    Ok(BufReader::new(opened))
 }
 
 /// Tells how far it is, until it is over.

@@ -40,10 +40,8 @@ pub(crate) async fn change(
     if keys.iter().all(|key| not_set.contains(key)) {
         return Ok(outcome(&after, &keys, not_set));
     }
-    config::write(&file, &text).map_err(|error| Failure::Config {
-        path: file.clone(),
-        what: format!("cannot be written: {error}"),
-    })?;
+    config::write(&file, &text)
+        .map_err(|error| Failure::Unwritable { path: file.clone(), error })?;
     audit::config_changed(app, actor, &keys).await?;
     let changed = outcome(&after, &keys, not_set);
     apply(app, after)?;

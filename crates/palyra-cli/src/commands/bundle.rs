@@ -54,12 +54,21 @@ pub(crate) async fn run(context: &Context, arguments: Arguments) -> Outcome {
     if let Some(lines) = lines {
         bundle["log"] = Value::Array(lines);
     }
+    let missing = missing(&bundle);
+    bundle["missing"] = json!(missing.iter().map(|(part, _)| part).collect::<Vec<_>>());
     let text = format!("{bundle:#}\n");
     if file == Path::new("-") {
-        return context.out().print(&text);
+        context.out().print(&text)?;
+        tell_missing(context, &missing);
+        return Ok(());
     }
     files::create_private(&file, text.as_bytes())?;
-    let written = json!({ "file": file.display().to_string(), "bytes": text.len() });
+    tell_missing(context, &missing);
+    let written = json!({
+        "file": file.display().to_string(),
+        "bytes": text.len(),
+        "missing": bundle["missing"],
+    });
     context.out().show(&written, |_, _| {
         let file = file.display().to_string();
         format!("{} is written. Look through it before you hand it on.\n", printable(&file))
@@ -84,6 +93,22 @@ async fn collect(context: &Context) -> Result<Value, Failure> {
         "events": part(events.map_err(Failure::from)),
         "log": log,
     }))
+}
+
+/// The parts that could not be had, each with the reason.
+fn missing(bundle: &Value) -> Vec<(String, String)> {
+    let reason = |(part, value): (&String, &Value)| {
+        let why = value.get("error")?.get("message")?.as_str()?;
+        Some((part.clone(), why.to_owned()))
+    };
+    bundle.as_object().into_iter().flatten().filter_map(reason).collect()
+}
+
+/// The file says it too, but whoever hands it on may not look for it.
+fn tell_missing(context: &Context, missing: &[(String, String)]) {
+    for (part, why) in missing {
+        context.out().note(&format!("Not in it: {part} ({})", printable(why)));
+    }
 }
 
 fn part<T: Serialize>(found: Result<T, Failure>) -> Value {

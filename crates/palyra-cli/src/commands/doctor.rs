@@ -51,7 +51,7 @@ pub(crate) async fn run(context: &Context, arguments: Arguments) -> Outcome {
 pub(crate) async fn examine(context: &Context) -> Result<Vec<Check>, Failure> {
     let mut checks = if context.is_remote() { Vec::new() } else { local::checks(context)? };
     let client = context.client()?;
-    match client.status().await {
+    match context.waiting(client.status()).await {
         Ok(status) => {
             checks.push(running(&status));
             checks.push(version(&status));

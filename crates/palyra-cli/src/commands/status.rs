@@ -15,7 +15,7 @@ use crate::table::{Cell, Table};
 pub(crate) struct Arguments {}
 
 pub(crate) async fn run(context: &Context) -> Outcome {
-    let status = context.client()?.status().await?;
+    let status = context.waiting(context.client()?.status()).await?;
     context.out().show(&status, text)?;
     let is_well = status.ready && status.vault.problem.is_none();
     if is_well { Ok(()) } else { Err(Failure::Faults) }

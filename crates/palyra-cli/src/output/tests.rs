@@ -15,3 +15,9 @@ fn colours_are_for_terminals() {
     assert_eq!(off.paint(Tone::Bad, "failed"), "failed");
     assert_eq!(on.paint(Tone::Bad, "failed"), "\x1b[31mfailed\x1b[0m");
 }
+
+#[test]
+fn the_help_about_output_fits_a_terminal() {
+    let long: Vec<_> = HELP.lines().filter(|line| line.chars().count() > 100).collect();
+    assert!(long.is_empty(), "{long:?}");
+}

@@ -222,3 +222,21 @@ fn what_only_the_local_owner_may_do_says_where_to_do_it() {
     assert!(!refused.err.contains("scope"), "no scope is enough: {refused:?}");
     assert!(refused.err.contains("without --host"), "{refused:?}");
 }
+
+#[test]
+fn a_token_whose_secret_was_not_printed_is_revoked() {
+    let world = World::new();
+    let _daemon = world.palyrad();
+    let full = || std::fs::OpenOptions::new().write(true).open("/dev/full").unwrap();
+    let mut command =
+        world.command(&["auth", "tokens", "create", "lost", "--scope", "status:read"]);
+    command.stdout(full()).stderr(std::process::Stdio::piped());
+    let output = command.spawn().unwrap().wait_with_output().unwrap();
+    let told = String::from_utf8(output.stderr).unwrap();
+    assert_eq!(output.status.code(), Some(1), "{told}");
+    let listed = world.palyra(&["auth", "tokens", "list", "--json"]).expect(0).json();
+    let token = listed["items"].as_array().unwrap().iter().find(|it| it["name"] == "lost");
+    // The list may leave out what was revoked.
+    assert!(token.is_none_or(|token| !token["revoked_at"].is_null()), "{listed:#}");
+    assert!(told.contains("was revoked again"), "{told}");
+}

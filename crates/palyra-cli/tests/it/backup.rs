@@ -182,3 +182,37 @@ fn an_interrupted_backup_leaves_no_file() {
     assert_eq!(child.wait().unwrap().code(), Some(130));
     assert_nothing_is_left(&world);
 }
+
+#[test]
+fn a_folder_is_no_backup() {
+    let world = World::new();
+    std::fs::create_dir(world.home().join("folder")).unwrap();
+    for command in [&["backup", "verify"][..], &["backup", "restore", "--yes"]] {
+        let refused = world.palyra(&[command, &["folder", "--json"]].concat()).expect(2);
+        assert_eq!(refused.error_code(), "common/invalid_input");
+        assert!(refused.err.contains("is a directory"), "{refused:?}");
+    }
+}
+
+#[test]
+fn a_backup_goes_into_a_folder_under_a_name_of_its_own() {
+    let world = World::new();
+    let _daemon = world.palyrad();
+    let folder = world.home().join("backups");
+    let refused = world.palyra(&["backup", "create", "backups/", "--json"]).expect(2);
+    assert!(refused.err.contains("there is no folder backups/"), "{refused:?}");
+    std::fs::create_dir(&folder).unwrap();
+    let created = world.palyra(&["backup", "create", "backups/", "--json"]).expect(0).json();
+    let file = created["file"].as_str().unwrap();
+    assert!(file.starts_with("backups/palyra-backup-2"), "{file}");
+    assert_eq!(std::fs::read_dir(&folder).unwrap().count(), 1);
+}
+
+#[test]
+fn a_backup_does_not_go_to_standard_output() {
+    let world = World::new();
+    let _daemon = world.palyrad();
+    let refused = world.palyra(&["backup", "create", "-", "--json"]).expect(2);
+    assert!(refused.err.contains("standard output"), "{refused:?}");
+    assert!(!world.home().join("-").exists());
+}

@@ -30,6 +30,7 @@ fn a_bundle_has_all_parts_and_no_secret() {
     let bundle: serde_json::Value = serde_json::from_str(&text).unwrap();
     assert_eq!(bundle["log"].as_array().unwrap().len(), 3);
     assert_eq!(bundle["status"]["ready"], true);
+    assert_eq!(bundle["missing"], serde_json::json!([]));
     for part in [&bundle["config"]["options"], &bundle["events"], &bundle["checks"]] {
         assert!(!part.as_array().unwrap().is_empty(), "{text}");
     }
@@ -73,7 +74,13 @@ fn a_long_log_is_cut_at_its_beginning() {
 #[test]
 fn without_a_daemon_the_parts_say_why_they_are_missing() {
     let world = World::new();
-    let bundle = world.palyra(&["bundle", "-"]).expect(0).json();
+    let ran = world.palyra(&["bundle", "-"]).expect(0);
+    let bundle = ran.json();
+    let missing = serde_json::json!(["events", "log", "redaction", "status"]);
+    assert_eq!(bundle["missing"], missing, "{bundle:#}");
+    assert!(ran.err.contains("Not in it: events (no daemon runs on /"), "{ran:?}");
+    let written = world.palyra(&["bundle", "b.json", "--json"]).expect(0).json();
+    assert_eq!(written["missing"], missing);
     assert_eq!(bundle["status"]["error"]["code"], "client/daemon_not_running");
     assert_eq!(bundle["events"]["error"]["code"], "client/daemon_not_running");
     assert_eq!(bundle["redaction"]["error"]["code"], "client/daemon_not_running");

@@ -2,7 +2,9 @@
 
 use std::os::unix::fs::PermissionsExt;
 
-use crate::world::World;
+use palyra_testkit::process::{Process, Stream};
+
+use crate::world::{LIMIT, World, palyrad, ran};
 
 #[test]
 fn an_option_is_set_got_explained_and_unset_without_a_daemon() {
@@ -143,4 +145,72 @@ fn repairs(world: &World) {
         world.palyra(change).expect(0);
         assert_eq!(std::fs::read_to_string(&file).unwrap(), after);
     }
+}
+
+#[test]
+fn a_folder_that_may_not_be_written_is_no_mistake_in_the_configuration() {
+    let world = World::new();
+    std::fs::create_dir(world.data_dir()).unwrap();
+    for folder in [world.home(), &world.data_dir()] {
+        std::fs::set_permissions(folder, PermissionsExt::from_mode(0o755)).unwrap();
+    }
+    let data_dir = world.data_dir();
+    let arguments = ["--json", "--data-dir", data_dir.to_str().unwrap(), "config", "set"];
+    let refused = Process::builder(env!("CARGO_BIN_EXE_palyra")).args(arguments);
+    // The folder of the build may be closed to others.
+    let program = world.home().join("palyrad");
+    std::fs::copy(palyrad(), &program).unwrap();
+    let refused = refused.args(["log.level", "warn"]).env("PALYRA_PALYRAD", program);
+    let mut refused = refused.unprivileged().unwrap().spawn().unwrap();
+    assert_eq!(refused.wait(LIMIT).unwrap().code(), Some(4), "{}", refused.logs());
+    let told = refused.lines(Stream::Stderr).unwrap().join("\n");
+    assert!(told.contains("storage/read_only") && told.contains("cannot be written"), "{told}");
+}
+
+#[test]
+fn an_address_that_is_not_allowed_was_asked_wrongly() {
+    let world = World::new();
+    let set = ["config", "set", "http.bind", "0.0.0.0:80", "--json"];
+    assert_eq!(world.palyra(&set).expect(2).error_code(), "daemon/address_refused");
+}
+
+#[test]
+fn a_wrong_value_is_told_by_the_name_of_its_option() {
+    let world = World::new();
+    let check = || {
+        for (key, value) in [("http.max_headers", "many"), ("http.bind", "nowhere")] {
+            let told = world.palyra(&["config", "set", key, value]).expect(2).err;
+            assert!(told.contains(key) && !told.contains("line "), "{told}");
+        }
+    };
+    check();
+    let _daemon = world.palyrad();
+    check();
+}
+
+#[test]
+fn one_address_for_both_interfaces_cannot_be_used() {
+    let world = World::new();
+    let text = "[http]\nbind = \"127.0.0.1:7142\"\n[grpc]\nbind = \"127.0.0.1:7142\"\n";
+    std::fs::write(world.home().join("same.toml"), text).unwrap();
+    let told = world.palyra(&["config", "validate", "same.toml"]).expect(2).err;
+    assert!(told.contains("http.bind and grpc.bind are the same address"), "{told}");
+    let free = text.replace("7142", "0");
+    std::fs::write(world.home().join("free.toml"), free).unwrap();
+    world.palyra(&["config", "validate", "free.toml"]).expect(0);
+}
+
+#[test]
+fn a_mistyped_variable_is_told() {
+    let world = World::new();
+    let validate = |arguments: &[&str]| {
+        ran(world.command(arguments).env("PALYRA_LOG_LEVLE", "warn")).expect(0)
+    };
+    let told = validate(&["config", "validate"]).err;
+    assert!(told.contains("PALYRA_LOG_LEVLE looks like an option and is none"), "{told}");
+    assert!(told.contains("did you mean PALYRA_LOG_LEVEL?"), "{told}");
+    let warnings = validate(&["config", "validate", "--json"]).json()["warnings"].clone();
+    assert_eq!(warnings.as_array().unwrap().len(), 1, "{warnings}");
+    let mut plain = world.command(&["config", "validate"]);
+    assert_eq!(ran(plain.env("PALYRA_LOG_LEVEL", "warn").env("PALYRA_TOKEN", "x")).err, "");
 }

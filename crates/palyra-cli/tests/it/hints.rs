@@ -1,10 +1,11 @@
 //! What a person is told to do can be done as it stands, and a refusal says what it is.
 
 use std::os::unix::fs::PermissionsExt;
+use std::os::unix::net::UnixListener;
 
 use palyra_testkit::process::{Process, Stream};
 
-use crate::secrets::on_a_terminal;
+use crate::secrets::{on_a_terminal, watched};
 use crate::world::{LIMIT, World, ran};
 
 #[test]
@@ -60,8 +61,20 @@ fn no_is_an_answer_and_not_an_interruption() {
     let asked = "auth tokens revoke 01ARZ3NDEKTSV4RRFFQ69G5FAV";
     let seen = on_a_terminal(&world, asked, "[y/N]", b"n\r");
     assert!(seen.contains("code=8") && seen.contains("nothing was changed"), "{seen}");
-    let seen = on_a_terminal(&world, &format!("{asked} --json"), "[y/N]", b"\r");
-    assert!(seen.contains("code=8") && seen.contains("\"client/declined\""), "{seen}");
+    let seen = on_a_terminal(&world, asked, "[y/N]", b"\r");
+    assert!(seen.contains("code=8") && seen.contains("client/declined"), "{seen}");
+}
+
+#[test]
+fn with_json_nobody_is_asked() {
+    let world = World::new();
+    let revoke = "auth tokens revoke 01ARZ3NDEKTSV4RRFFQ69G5FAV --json";
+    let seen = on_a_terminal(&world, revoke, "[y/N]", b"y\r");
+    assert!(seen.contains("code=2") && seen.contains("add --yes"), "{seen}");
+    assert!(!seen.contains("[y/N]"), "{seen}");
+    let _daemon = world.palyrad();
+    let seen = on_a_terminal(&world, "secrets set openai --json", "Value of", b"x\r");
+    assert!(seen.contains("code=2") && seen.contains("pipe the value in"), "{seen}");
 }
 
 #[test]
@@ -95,4 +108,42 @@ fn a_hint_about_a_credential_does_not_lead_back_to_the_same_refusal() {
     let arguments = ["--host", &host, "--token-file", "token", "status", "--json"];
     let told = world.palyra(&arguments).expect(4).err;
     assert!(told.contains("`palyra auth tokens create` (on the daemon's machine)"), "{told}");
+}
+
+#[test]
+fn a_token_file_that_is_not_there_is_named_with_what_belongs_in_it() {
+    let world = World::new();
+    let arguments = ["--host", "http://127.0.0.1:1", "--token-file", "gone", "status", "--json"];
+    let refused = world.palyra(&arguments).expect(2);
+    assert_eq!(refused.error_code(), "common/invalid_input");
+    assert!(refused.err.contains("--token-file") && refused.err.contains("gone"), "{refused:?}");
+    assert!(refused.err.contains("with palyra auth tokens create"), "{refused:?}");
+}
+
+#[test]
+fn a_role_that_does_not_exist_is_told_with_those_that_do() {
+    let world = World::new();
+    let told = world.palyra(&["auth", "principals", "add", "anna", "--role", "boss"]).expect(2).err;
+    assert!(told.contains("\"boss\" is no role, expected one of "), "{told}");
+    assert!(told.contains("approver") && !told.contains("Role,"), "{told}");
+}
+
+#[test]
+fn whoever_waits_for_a_daemon_that_hangs_is_told() {
+    let world = World::new();
+    std::fs::create_dir(world.data_dir()).unwrap();
+    let hanging = UnixListener::bind(world.data_dir().join("palyra.sock")).unwrap();
+    let says = "Waiting for the daemon, for up to 30 s";
+    let seen = watched(&world, "status", says, |_| drop(hanging));
+    assert!(seen.contains(says) && seen.contains("code=3"), "{seen}");
+}
+
+#[test]
+fn the_doctor_gives_each_advice_once() {
+    let world = World::new();
+    let _daemon = world.palyrad();
+    std::fs::set_permissions(world.data_dir(), PermissionsExt::from_mode(0o755)).unwrap();
+    let report = world.palyra(&["doctor"]).expect(0).out;
+    assert!(report.contains("has mode 755"), "{report}");
+    assert_eq!(report.matches("doctor --fix").count(), 1, "{report}");
 }

@@ -1,7 +1,7 @@
 //! Values go in by standard input or a hidden prompt, and never come out.
 
 use std::io::{Read, Write};
-use std::process::{Command, Stdio};
+use std::process::{ChildStdin, Command, Stdio};
 
 use crate::world::World;
 
@@ -79,6 +79,16 @@ fn the_master_key_is_changed_and_secrets_stay() {
 
 /// Runs `palyra` on a terminal of its own, as `script` gives one, with `keys` typed when it asks.
 pub(crate) fn on_a_terminal(world: &World, arguments: &str, asks: &str, keys: &[u8]) -> String {
+    watched(world, arguments, asks, |stdin| stdin.write_all(keys).unwrap())
+}
+
+/// Runs `palyra` on a terminal of its own, and does `act` when `says` is seen there.
+pub(crate) fn watched(
+    world: &World,
+    arguments: &str,
+    says: &str,
+    act: impl FnOnce(&mut ChildStdin),
+) -> String {
     let palyra = env!("CARGO_BIN_EXE_palyra");
     let line = format!("{palyra} {arguments}; echo code=$?; stty -a");
     let mut child = Command::new("script")
@@ -90,16 +100,17 @@ pub(crate) fn on_a_terminal(world: &World, arguments: &str, asks: &str, keys: &[
         .spawn()
         .expect("`script` of util-linux gives a terminal");
     let (mut stdin, mut stdout) = (child.stdin.take().unwrap(), child.stdout.take().unwrap());
-    let (mut seen, mut piece, mut typed) = (String::new(), [0; 4096], false);
+    let (mut seen, mut piece, mut act) = (String::new(), [0; 4096], Some(act));
     loop {
         let read = stdout.read(&mut piece).unwrap();
         if read == 0 {
             break;
         }
         seen.push_str(&String::from_utf8_lossy(&piece[..read]));
-        if !typed && seen.contains(asks) {
-            stdin.write_all(keys).unwrap();
-            typed = true;
+        if seen.contains(says)
+            && let Some(act) = act.take()
+        {
+            act(&mut stdin);
         }
     }
     child.wait().unwrap();

@@ -87,7 +87,7 @@ error_codes! {
 
     DaemonAddressInUse = "daemon/address_in_use", Final,
         means: "another program listens on the address already",
-        hint: "Stop the other program, or choose another address with `--http-bind` or `--grpc-bind`; port 0 picks a free one.";
+        hint: "Stop the other program, or choose another address: for one start with `palyra daemon start -- --http-bind ADDRESS` or `--grpc-bind`, for good with `palyra config set http.bind ADDRESS` or `grpc.bind`. Port 0 picks a free one.";
     DaemonAddressRefused = "daemon/address_refused", Final,
         means: "the deployment profile does not allow this address",
         hint: "Listen on a loopback address such as 127.0.0.1:7142 and put a reverse proxy before it.";

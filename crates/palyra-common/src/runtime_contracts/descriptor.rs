@@ -140,9 +140,21 @@ impl ParseContractError {
 impl fmt::Display for ParseContractError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let expected: Vec<_> = self.expected().collect();
-        let (input, contract) = (&self.input, self.contract);
-        write!(f, "{input:?} is not a {contract}, expected one of {}", expected.join(", "))
+        let (input, contract) = (&self.input, in_words(self.contract));
+        write!(f, "{input:?} is no {contract}, expected one of {}", expected.join(", "))
     }
+}
+
+/// `RunState` as `run state`: the name is Rust's, and the reader need not know it.
+fn in_words(name: &str) -> String {
+    let mut words = String::new();
+    for letter in name.chars() {
+        if letter.is_uppercase() && !words.is_empty() {
+            words.push(' ');
+        }
+        words.extend(letter.to_lowercase());
+    }
+    words
 }
 
 impl std::error::Error for ParseContractError {}

@@ -42,7 +42,7 @@ fn serde_writes_the_canonical_value_and_reads_every_spelling() {
     let refused = serde_json::from_value::<RunLifecyclePhase>(json!("lost")).unwrap_err();
     assert_eq!(
         refused.to_string(),
-        "\"lost\" is not a RunLifecyclePhase, expected one of queued, running, \
+        "\"lost\" is no run lifecycle phase, expected one of queued, running, \
          waiting_for_approval, paused, completed, failed, aborted, expired"
     );
     let refused = serde_json::from_value::<RunLifecyclePhase>(json!(3)).unwrap_err();

@@ -9,6 +9,7 @@ use palyra_common::api::ConfigChange;
 use palyra_common::{ErrorCode, StableErrorEnvelope};
 use toml_edit::{Array, DocumentMut, Item, Table, Value};
 
+use super::layers::{self, Origin};
 use super::{options, value};
 use crate::failure::Failure;
 
@@ -30,6 +31,7 @@ pub(crate) fn edited(path: &Path, text: &str, change: &ConfigChange) -> Result<E
     for (key, value) in &change.set {
         let option = find(key)?;
         let section = document.entry(option.section()).or_insert_with(section);
+        check_alone(option, value)?;
         let Some(section) = section.as_table_like_mut() else {
             return Err(Failure::Option { what: format!("{} is not a section", option.section()) });
         };
@@ -46,6 +48,15 @@ pub(crate) fn edited(path: &Path, text: &str, change: &ConfigChange) -> Result<E
         }
     }
     Ok(Edited { text: document.to_string(), not_set })
+}
+
+/// Refuses a value by the name of its option: the line that it would get stands in no file yet.
+fn check_alone(option: &options::ConfigOption, value: &serde_json::Value) -> Result<(), Failure> {
+    match toml::Value::try_from(value) {
+        Ok(value) => layers::check_alone(option, &value, Origin::File),
+        // What no file can hold is told below.
+        Err(_) => Ok(()),
+    }
 }
 
 /// Removes what is called `key`, an option or not: what is none keeps the daemon from starting.

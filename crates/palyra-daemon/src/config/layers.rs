@@ -194,8 +194,8 @@ fn put(values: &mut Table, key: &str, value: Value) {
     }
 }
 
-/// Refuses a value of the environment or the command line by the name that was used there.
-fn check_alone(
+/// Refuses a value by the name that was used where it was given.
+pub(super) fn check_alone(
     option: &options::ConfigOption,
     value: &Value,
     origin: Origin,

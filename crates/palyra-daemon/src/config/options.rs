@@ -59,6 +59,14 @@ pub(crate) fn nearest(key: &str) -> Option<&'static str> {
     (distance(nearest) <= key.len() / 2).then_some(&*nearest.key)
 }
 
+/// The variable of an option whose name is nearest to `name`, if any is near.
+pub(crate) fn nearest_variable(name: &str) -> Option<String> {
+    let distance = |variable: &String| strsim::damerau_levenshtein(name, variable);
+    let nearest = all().iter().map(ConfigOption::env).min_by_key(distance)?;
+    let known_part = "PALYRA_".len();
+    (distance(&nearest) <= name.len().saturating_sub(known_part) / 2).then_some(nearest)
+}
+
 /// The defaults as a table, in the order of definition.
 pub(crate) fn defaults() -> Table {
     Table::try_from(Config::default()).expect("the configuration is made of tables and values")

@@ -239,7 +239,7 @@ fn an_address_that_others_can_reach_is_refused() {
         .arg(folder.path())
         .output()
         .unwrap();
-    assert_eq!(told.status.code(), Some(1));
+    assert_eq!(told.status.code(), Some(2));
     assert!(String::from_utf8_lossy(&told.stderr).contains("daemon/address_refused"));
     let file = folder.path().join("other.toml");
     std::fs::write(&file, "[grpc]\nbind = \"192.168.0.1:1\"\n").unwrap();

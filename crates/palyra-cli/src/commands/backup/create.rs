@@ -2,6 +2,7 @@
 
 use std::fs::{File, Metadata, OpenOptions, Permissions};
 use std::io::Write;
+use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::{MetadataExt, OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 
@@ -33,7 +34,8 @@ Examples:
   palyra backup create /mnt/backups/palyra.tar.gz"
 )]
 pub(crate) struct Arguments {
-    /// The file to write, which must not be there yet [default: palyra-backup-TIME.tar.gz here]
+    /// The file to write, which must not be there yet, or a folder for palyra-backup-TIME.tar.gz
+    /// [default: that name here]
     file: Option<PathBuf>,
 }
 
@@ -51,8 +53,7 @@ struct Created {
 }
 
 pub(super) async fn run(context: &Context, arguments: Arguments) -> Outcome {
-    let default = || format!("palyra-backup-{}.tar.gz", when::stamp(when::now())).into();
-    let file = arguments.file.unwrap_or_else(default);
+    let file = place(arguments.file)?;
     if file.symlink_metadata().is_ok() {
         let there = std::io::Error::from(std::io::ErrorKind::AlreadyExists);
         return Err(files::refused(&file, there));
@@ -73,6 +74,24 @@ pub(super) async fn run(context: &Context, arguments: Arguments) -> Outcome {
         master_key_included: false,
     };
     context.out().show(&created, text)
+}
+
+/// The file to write: as told, or one with a name of its own in the folder that was told.
+fn place(told: Option<PathBuf>) -> Result<PathBuf, Failure> {
+    let own = format!("palyra-backup-{}.tar.gz", when::stamp(when::now()));
+    match told {
+        None => Ok(own.into()),
+        Some(told) if told == Path::new("-") => Err(Failure::asked(
+            "a backup is read back before it counts, so it cannot go to standard output; name a \
+             file, or ./- for one of that name",
+        )),
+        Some(told) if told.is_dir() => Ok(told.join(own)),
+        Some(told) if told.as_os_str().as_bytes().ends_with(b"/") => {
+            let told = told.display();
+            Err(Failure::asked(format!("there is no folder {told}; make it, or name a file")))
+        }
+        Some(told) => Ok(told),
+    }
 }
 
 async fn receive(

@@ -6,7 +6,11 @@ use serde_json::json;
 
 use crate::context::Context;
 use crate::failure::Outcome;
+use crate::output::printable;
 use crate::palyrad;
+
+/// How palyrad begins a warning.
+const WARNING: &str = "palyrad: warning: ";
 
 /// Check the configuration without starting anything
 ///
@@ -28,10 +32,14 @@ pub(super) fn run(context: &Context, arguments: &Arguments) -> Outcome {
     context.own_data_dir("config validate")?;
     let mut asked = vec!["config".as_ref(), "validate".as_ref()];
     asked.extend(arguments.file.as_ref().map(|file| file.as_os_str()));
-    palyrad::done(context, &asked)?;
+    let said = palyrad::done(context, &asked)?;
+    let said = String::from_utf8_lossy(&said.stderr).into_owned();
+    let warnings: Vec<_> = said.lines().filter_map(|line| line.strip_prefix(WARNING)).collect();
     let file = arguments.file.as_ref().map(|file| file.display().to_string());
     let what = file.clone().unwrap_or_else(|| "The configuration".into());
-    context
-        .out()
-        .show(&json!({ "valid": true, "file": file }), |_, _| format!("{what} is valid.\n"))
+    for warning in &warnings {
+        context.out().note(&format!("Warning: {}", printable(warning)));
+    }
+    let document = json!({ "valid": true, "file": file, "warnings": warnings });
+    context.out().show(&document, |_, _| format!("{what} is valid.\n"))
 }

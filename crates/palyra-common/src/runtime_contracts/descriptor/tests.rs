@@ -54,7 +54,7 @@ fn spellings_are_counted_through_all_values() {
 #[test]
 fn the_error_says_what_was_read_and_what_was_expected() {
     let error = contract(APPLE_AND_PEAR).position(" plum\n").unwrap_err();
-    assert_eq!(error.to_string(), "\"plum\" is not a Fruit, expected one of apple, pear");
+    assert_eq!(error.to_string(), "\"plum\" is no fruit, expected one of apple, pear");
     assert_eq!(error.contract(), "Fruit");
 }
 

@@ -38,9 +38,21 @@ pub(super) async fn run(context: &Context, arguments: Arguments) -> Outcome {
     let Arguments { name, scopes, principal, expires } = arguments;
     let expires_in_seconds = expires.map(seconds).transpose()?;
     let new = NewToken { name, scopes, expires_in_seconds, principal };
-    let created = context.client()?.create_token(&new).await?;
+    let client = context.client()?;
+    let created = client.create_token(&new).await?;
     context.out().note("This is shown once and kept nowhere:");
-    context.out().show(&created, text)
+    let Err(why) = context.out().deliver(&created, text) else { return Ok(()) };
+    // Nobody has its secret, or somebody has half of it.
+    let id = created.token.id;
+    Err(match client.revoke_token(id).await {
+        Ok(_) => Failure::machine(format!(
+            "the secret could not be printed ({why}), so the token {id} was revoked again"
+        )),
+        Err(error) => Failure::machine(format!(
+            "the secret could not be printed ({why}), and the token {id} is still valid, because \
+             it could not be revoked ({error}); run `palyra auth tokens revoke {id}`"
+        )),
+    })
 }
 
 /// Alone on standard output, so that it can be sent to a file.
