@@ -60,6 +60,20 @@ pub(crate) fn replace(path: &Path, content: &[u8]) -> Outcome {
     std::fs::rename(&beside, path).map_err(wrong)
 }
 
+/// `path` without links, as far as it is there: two names of one folder become the same.
+pub(crate) fn without_links(path: &Path) -> PathBuf {
+    let whole = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
+    let found = whole.ancestors().find_map(|there| Some((there, there.canonicalize().ok()?)));
+    match found {
+        Some((there, real)) => match whole.strip_prefix(there) {
+            Ok(rest) if rest.as_os_str().is_empty() => real,
+            Ok(rest) => real.join(rest),
+            Err(_) => whole,
+        },
+        None => whole,
+    }
+}
+
 /// `path` with `ending` after its name.
 pub(crate) fn with_ending(path: &Path, ending: &str) -> PathBuf {
     let mut name = path.as_os_str().to_owned();

@@ -5,21 +5,109 @@ mod unit;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
+use palyra_common::data_dir::{self, Surroundings};
+
 use crate::failure::Failure;
+use crate::files;
 
 pub(crate) use unit::{MARK, text};
 
-/// The name of the unit.
-pub(crate) const UNIT: &str = "palyra.service";
+#[cfg(test)]
+mod tests;
 
-/// Where the unit is kept.
-pub(crate) fn unit_path() -> Result<PathBuf, Failure> {
+/// The unit of the usual data directory. Earlier versions have called every unit so.
+const USUAL: &str = "palyra.service";
+
+/// The unit of one data directory. Each directory has its own, so that none acts on another's.
+#[derive(Debug, Clone)]
+pub(crate) struct Unit {
+    name: String,
+    path: PathBuf,
+    /// The other data directory that a unit of this name is for.
+    taken_by: Option<PathBuf>,
+}
+
+impl Unit {
+    pub(crate) fn of(data_dir: &Path) -> Result<Self, Failure> {
+        Ok(Self::within(&folder()?, &usual_data_dir(), data_dir))
+    }
+
+    /// As [`Self::of`], with units kept in `folder` and the usual data directory `usual`.
+    fn within(folder: &Path, usual: &Path, data_dir: &Path) -> Self {
+        let data_dir = files::without_links(data_dir);
+        let earlier = served(&folder.join(USUAL), usual);
+        let is_usual = data_dir == files::without_links(usual);
+        let name = if is_usual || earlier.as_ref() == Some(&data_dir) {
+            USUAL.to_owned()
+        } else {
+            unit::name(&data_dir)
+        };
+        let path = folder.join(&name);
+        let taken_by = served(&path, usual).filter(|served| *served != data_dir);
+        Self { name, path, taken_by }
+    }
+
+    pub(crate) fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// Where it is kept.
+    pub(crate) fn path(&self) -> &Path {
+        &self.path
+    }
+
+    pub(crate) fn taken_by(&self) -> Option<&Path> {
+        self.taken_by.as_deref()
+    }
+
+    /// Whether it is there, for this data directory.
+    pub(crate) fn is_installed(&self) -> bool {
+        self.path.exists() && self.taken_by.is_none()
+    }
+
+    /// Whether the process `pid` is the one that systemd runs under it.
+    pub(crate) fn manages(&self, pid: u32) -> bool {
+        let asked = ["show", "--property=MainPID", "--value", &self.name];
+        self.is_installed() && systemctl(&asked).is_ok_and(|main| main == pid.to_string())
+    }
+
+    /// How it is, where systemd has given up on it or waits before it tries again.
+    pub(crate) fn has_ended(&self) -> Option<String> {
+        let asked = ["show", "--property=SubState", "--value", &self.name];
+        let state = systemctl(&asked).ok()?;
+        ["dead", "failed", "auto-restart"].contains(&&*state).then_some(state)
+    }
+
+    /// The program that it starts.
+    pub(crate) fn program(&self) -> Option<PathBuf> {
+        let text = std::fs::read_to_string(&self.path).ok()?;
+        unit::program(&text).filter(|_| self.taken_by.is_none())
+    }
+}
+
+/// The data directory that the unit at `path` is for: without the option, the usual one.
+fn served(path: &Path, usual: &Path) -> Option<PathBuf> {
+    let text = std::fs::read_to_string(path).ok()?;
+    let told = unit::data_dir(&text);
+    Some(files::without_links(told.as_deref().unwrap_or(usual)))
+}
+
+fn usual_data_dir() -> PathBuf {
+    let around = Surroundings {
+        xdg_data_home: std::env::var_os("XDG_DATA_HOME"),
+        home: std::env::var_os("HOME"),
+    };
+    data_dir::locate(None, around).unwrap_or_default()
+}
+
+/// Where units are kept.
+fn folder() -> Result<PathBuf, Failure> {
     let absolute =
         |name| std::env::var_os(name).map(PathBuf::from).filter(|folder| folder.is_absolute());
     let folder = absolute("XDG_CONFIG_HOME");
     let folder = folder.or_else(|| absolute("HOME").map(|home| home.join(".config")));
     let nowhere = || Failure::asked("there is no place for the unit, because HOME is not set");
-    Ok(folder.ok_or_else(nowhere)?.join("systemd/user").join(UNIT))
+    Ok(folder.ok_or_else(nowhere)?.join("systemd/user"))
 }
 
 /// Calls `systemctl --user`. An error says why it did not work, in one line.
@@ -38,14 +126,7 @@ pub(crate) fn systemctl(arguments: &[&str]) -> Result<String, String> {
     Err(format!("systemctl --user {}: {first}", arguments.join(" ")))
 }
 
-/// Whether the process `pid` is the one that systemd runs under our unit.
-pub(crate) fn manages(pid: u32) -> bool {
-    let asked = ["show", "--property=MainPID", "--value", UNIT];
-    systemctl(&asked).is_ok_and(|main| main == pid.to_string())
-}
-
-/// The program that the unit at `path` starts.
-pub(crate) fn program_of(path: &Path) -> Option<PathBuf> {
-    let text = std::fs::read_to_string(path).ok()?;
-    unit::program(&text)
+/// Whether there is a systemd of this user to talk to.
+pub(crate) fn answers() -> bool {
+    systemctl(&["show", "--property=Version"]).is_ok()
 }

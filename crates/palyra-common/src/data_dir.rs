@@ -63,4 +63,11 @@ pub struct Running {
     pub socket: PathBuf,
     /// When it started.
     pub started_at: Timestamp,
+    /// The options that it was started with, but for the data directory. Whoever starts it again
+    /// after a crash can give it the same.
+    #[serde(default)]
+    pub options: Vec<String>,
+    /// The names of the variables that it was started with. Their values may be secret.
+    #[serde(default)]
+    pub variables: Vec<String>,
 }

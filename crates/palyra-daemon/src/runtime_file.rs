@@ -2,9 +2,10 @@
 
 use std::path::PathBuf;
 
-use palyra_common::data_dir::{RUNTIME_FILE, Running};
+use palyra_common::data_dir::{self, RUNTIME_FILE, Running};
 
 use crate::app::App;
+use crate::config::Given;
 
 /// The file, for as long as the daemon runs. It is removed at an orderly stop.
 pub(crate) struct RuntimeFile(PathBuf);
@@ -18,6 +19,8 @@ impl RuntimeFile {
             grpc: app.place.grpc.to_string(),
             socket: app.place.socket.clone(),
             started_at: app.started_at,
+            options: options(&app.given),
+            variables: variables(&app.given),
         };
         let path = app.place.data_dir.join(RUNTIME_FILE);
         let text = serde_json::to_string_pretty(&running)? + "\n";
@@ -32,4 +35,18 @@ impl RuntimeFile {
             let _ = std::fs::remove_file(path);
         }
     }
+}
+
+/// As a command line would have them. The file is named by its whole path.
+fn options(given: &Given) -> Vec<String> {
+    let file = given.file.as_ref().and_then(|file| file.to_str());
+    let file = file.map(|file| ["--config".to_owned(), file.to_owned()]);
+    let option = |key: &str| format!("--{}", key.replace(['.', '_'], "-"));
+    let flags = given.flags.iter().map(|(key, value)| [option(key), value.clone()]);
+    file.into_iter().chain(flags).flatten().collect()
+}
+
+fn variables(given: &Given) -> Vec<String> {
+    let named_anew = |name: &&String| *name != data_dir::VARIABLE && *name != "PALYRA_CONFIG";
+    given.env.keys().filter(named_anew).cloned().collect()
 }

@@ -10,6 +10,7 @@ use std::os::fd::AsFd;
 use std::path::Path;
 use std::sync::Arc;
 
+use palyra_common::data_dir::{self, Surroundings};
 use palyra_storage::blob::{BlobStore, S3Credentials};
 use palyra_storage::lease::LeaseKeeper;
 use palyra_storage::retention::{Sweeper, ground_rules};
@@ -167,7 +168,10 @@ async fn announce(app: &App) -> Result<(), Failure> {
     let origin = palyra_identity::Origin::new("palyrad");
     if is_kept() {
         if !app.identity.owner_has_logged_in().await? {
-            lines.push_str("the owner has not logged in yet: `palyra dashboard` gives a link\n");
+            let command = palyra_command(&place.data_dir);
+            lines.push_str(&format!(
+                "the owner has not logged in yet: `{command} dashboard` gives a link\n"
+            ));
         }
     } else if let Some(code) = app.identity.first_login_code(&origin).await? {
         let link = login_link(app, code.secret.expose());
@@ -176,6 +180,19 @@ async fn announce(app: &App) -> Result<(), Failure> {
     // A closed standard output is no reason not to work.
     let _ = std::io::stdout().write_all(lines.as_bytes());
     Ok(())
+}
+
+/// How the command line reaches the daemon on `data_dir` from a shell of its own.
+fn palyra_command(data_dir: &Path) -> String {
+    let around = Surroundings {
+        xdg_data_home: std::env::var_os("XDG_DATA_HOME"),
+        home: std::env::var_os("HOME"),
+    };
+    if data_dir::locate(None, around).is_some_and(|usual| usual == data_dir) {
+        return "palyra".into();
+    }
+    let shown = data_dir.display().to_string().replace('\'', r"'\''");
+    format!("palyra --data-dir '{shown}'")
 }
 
 /// Whether standard output is a file: what logs in does not belong there.

@@ -1,5 +1,6 @@
 //! `palyra daemon`
 
+mod holder;
 mod install;
 mod kept;
 mod logs;

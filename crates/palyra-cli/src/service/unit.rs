@@ -1,5 +1,6 @@
 //! The text of the unit.
 
+use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
 #[cfg(test)]
@@ -8,18 +9,24 @@ mod tests;
 /// The first line, by which a unit of ours is known.
 pub(crate) const MARK: &str = "# Written by `palyra daemon install`.";
 
-/// The unit that runs `program` on `data_dir`. `writable` are the folders besides it that the
-/// daemon writes to.
-pub(crate) fn text(program: &Path, data_dir: &Path, log: &Path, writable: &[PathBuf]) -> String {
+/// The unit `name` that runs `program` on `data_dir`. `writable` are the folders besides it that
+/// the daemon writes to.
+pub(crate) fn text(
+    name: &str,
+    program: &Path,
+    data_dir: &Path,
+    log: &Path,
+    writable: &[PathBuf],
+) -> String {
     let writable: String =
         writable.iter().map(|path| format!("ReadWritePaths=-{}\n", quoted(path))).collect();
     format!(
         "\
 {MARK}
-# Changes are kept safe in a drop-in: systemctl --user edit palyra.service
+# Changes are kept safe in a drop-in: systemctl --user edit {name}
 
 [Unit]
-Description=Palyra gateway daemon
+Description=Palyra gateway daemon on {described}
 
 [Service]
 Type=exec
@@ -59,6 +66,7 @@ WantedBy=default.target
         program = quoted(program),
         argument = quoted(data_dir).replace('$', "$$"),
         data_dir = quoted(data_dir),
+        described = escaped(data_dir),
         log = escaped(log),
     )
 }
@@ -75,13 +83,51 @@ fn escaped(path: &Path) -> String {
     path.display().to_string().replace('%', "%%")
 }
 
+/// The name of the unit for a data directory: its path, with what systemd or a shell would read
+/// otherwise written as numbers.
+pub(super) fn name(data_dir: &Path) -> String {
+    let letter = |byte: &u8| match byte {
+        b'/' => "-".to_owned(),
+        b'.' => ".".to_owned(),
+        plain if plain.is_ascii_alphanumeric() => char::from(*plain).to_string(),
+        other => format!("_{other:02x}"),
+    };
+    let path: String = data_dir.as_os_str().as_bytes().iter().map(letter).collect();
+    format!("palyra{path}.service")
+}
+
 /// The program that the text of a unit starts.
 pub(super) fn program(text: &str) -> Option<PathBuf> {
+    Some(words(text)?.into_iter().next()?.into())
+}
+
+/// The data directory that the text of a unit names.
+pub(super) fn data_dir(text: &str) -> Option<PathBuf> {
+    let mut words = words(text)?.into_iter();
+    let told = words.find_map(|word| match word.strip_prefix("--data-dir") {
+        Some("") => Some(None),
+        Some(inline) => inline.strip_prefix('=').map(|told| Some(told.to_owned())),
+        None => None,
+    })?;
+    Some(told.or_else(|| words.next())?.replace("$$", "$").into())
+}
+
+/// The words of what the text of a unit starts, as systemd reads them.
+fn words(text: &str) -> Option<Vec<String>> {
     let line = text.lines().find_map(|line| line.strip_prefix("ExecStart="))?;
-    let word = match line.strip_prefix('"') {
-        Some(quoted) => quoted.split("\" ").next()?.trim_end_matches('"'),
-        None => line.split_whitespace().next()?,
-    };
-    let plain = word.replace("\\\"", "\"").replace("\\\\", "\\");
-    Some(PathBuf::from(plain.replace("%%", "%")))
+    let (mut words, mut word) = (Vec::new(), None::<String>);
+    let (mut quoted, mut letters) = (false, line.chars());
+    while let Some(letter) = letters.next() {
+        match letter {
+            '"' => {
+                quoted = !quoted;
+                word.get_or_insert_default();
+            }
+            '\\' => word.get_or_insert_default().extend(letters.next()),
+            ' ' | '\t' if !quoted => words.extend(word.take()),
+            other => word.get_or_insert_default().push(other),
+        }
+    }
+    words.extend(word);
+    Some(words.into_iter().map(|word| word.replace("%%", "%")).collect())
 }

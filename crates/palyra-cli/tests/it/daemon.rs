@@ -5,16 +5,7 @@ use std::process::Stdio;
 
 use palyra_testkit::fs::SmallDisk;
 
-use crate::world::{FREE_PORTS, LIMIT, World, ran, until};
-
-/// Stops a background daemon also when its test fails.
-struct Background<'a>(&'a World);
-
-impl Drop for Background<'_> {
-    fn drop(&mut self) {
-        self.0.palyra(&["daemon", "stop"]);
-    }
-}
+use crate::world::{Background, FREE_PORTS, LIMIT, World, ran, until};
 
 fn start(world: &World) -> serde_json::Value {
     let arguments = [&["daemon", "start", "--json", "--"][..], &FREE_PORTS].concat();
@@ -131,6 +122,7 @@ fn it_is_not_stopped_for_a_start_that_would_fail() {
     std::fs::write(world.data_dir().join("palyra.toml"), "[log]\nlevle = 1\n").unwrap();
     let refused = world.palyra(&["daemon", "restart", "--json"]).expect(2);
     assert!(refused.err.contains("nothing was stopped") && refused.err.contains("levle"));
+    assert!(refused.err.contains("? ") && !refused.err.contains("?."), "{refused:?}");
     assert_eq!(world.palyra(&["status", "--json"]).expect(0).json()["pid"], pid);
 }
 
@@ -152,10 +144,14 @@ fn the_log_holds_no_link_to_log_in_with() {
     until("the log says that it is ready", || {
         let log = world.palyra(&["daemon", "logs"]).expect(0).out;
         assert!(!log.contains("code="), "{log}");
-        log.contains("`palyra dashboard` gives a link")
+        let data_dir = world.data_dir();
+        log.contains(&format!(
+            "`palyra --data-dir '{}' dashboard` gives a link",
+            data_dir.display()
+        ))
     });
     let log = world.palyra(&["daemon", "logs", "--json", "-n", "1"]).expect(0).json();
-    assert!(log["lines"][0].as_str().unwrap().contains("palyra dashboard"), "{log}");
+    assert!(log["lines"][0].as_str().unwrap().contains("dashboard` gives a link"), "{log}");
 }
 
 #[test]
@@ -230,6 +226,54 @@ fn a_followed_log_is_a_document_per_line_for_programs() {
 }
 
 #[test]
+fn a_daemon_whose_files_were_removed_is_found_and_stopped() {
+    let world = World::new();
+    let data_dir = world.data_dir();
+    let removals: [&dyn Fn(); 3] = [
+        &|| std::fs::remove_file(data_dir.join("runtime.json")).unwrap(),
+        &|| std::fs::remove_file(data_dir.join("palyra.sock")).unwrap(),
+        &|| std::fs::remove_dir_all(&data_dir).unwrap(),
+    ];
+    for (nth, remove) in removals.iter().enumerate() {
+        let mut daemon = world.palyrad();
+        remove();
+        if nth > 0 {
+            let status = world.palyra(&["daemon", "status", "--json"]).expect(7).json();
+            assert_eq!((&status["pid"], &status["answers"]), (&daemon.id().into(), &false.into()));
+            let refused = world.palyra(&["daemon", "start", "--json"]).expect(6);
+            assert!(refused.err.contains(&format!("process {}", daemon.id())), "{refused:?}");
+        }
+        let stopped = world.palyra(&["daemon", "stop", "--json"]).expect(0).json();
+        assert_eq!(stopped["pid"], daemon.id(), "removal {nth}");
+        daemon.wait(LIMIT).unwrap();
+    }
+    assert_eq!(world.palyra(&["daemon", "stop", "--json"]).expect(0).json()["stopped"], false);
+}
+
+#[test]
+fn a_daemon_that_was_killed_gets_its_options_again() {
+    for again in ["start", "restart"] {
+        let world = World::new();
+        let _background = Background(&world);
+        std::fs::write(world.home().join("own.toml"), "[log]\nlevel = \"warn\"\n").unwrap();
+        let own = ["--config", "own.toml"];
+        let arguments = [&["daemon", "start", "--json", "--"][..], &FREE_PORTS, &own].concat();
+        let mut command = world.command(&arguments);
+        let pid =
+            ran(command.env("PALYRA_HTTP_OPEN_METRICS", "true")).expect(0).json()["pid"].clone();
+        let process = rustix::process::Pid::from_raw(pid.as_i64().unwrap() as i32).unwrap();
+        rustix::process::kill_process(process, rustix::process::Signal::KILL).unwrap();
+        until("it is gone", || world.palyra(&["daemon", "status"]).code == 3);
+        let told = ran(world.command(&["daemon", again]).current_dir("/")).expect(0);
+        assert!(told.err.contains("--config") && told.err.contains("own.toml"), "{told:?}");
+        assert!(told.err.contains("gets none of them: PALYRA_HTTP_OPEN_METRICS"), "{told:?}");
+        assert_eq!(world.palyra(&["config", "get", "log.level"]).expect(0).out, "warn\n");
+        let port = world.palyra(&["config", "get", "http.bind"]).expect(0).out;
+        assert_eq!(port, "127.0.0.1:0\n", "{again}");
+    }
+}
+
+#[test]
 fn a_full_disk_is_seen_before_anything_is_stopped_and_is_not_called_ready() {
     let Some(disk) = SmallDisk::mount(8 << 20).unwrap() else { return };
     let world = World::new();
@@ -250,4 +294,15 @@ fn a_full_disk_is_seen_before_anything_is_stopped_and_is_not_called_ready() {
     assert_eq!(status().json()["pid"], pid);
     std::fs::remove_file(filler).unwrap();
     until("it goes on", || status().code == 0);
+}
+
+#[test]
+fn a_busy_port_is_told_with_what_can_be_run() {
+    let world = World::new();
+    let taken = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let taken = taken.local_addr().unwrap().to_string();
+    let arguments = ["daemon", "start", "--json", "--", "--http-bind", &taken];
+    let refused = world.palyra(&arguments).expect(6);
+    assert_eq!(refused.error_code(), "daemon/address_in_use");
+    assert!(refused.err.contains("`palyra daemon start -- --http-bind ADDRESS`"), "{refused:?}");
 }

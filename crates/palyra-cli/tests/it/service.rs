@@ -2,13 +2,13 @@
 
 use std::os::unix::fs::PermissionsExt;
 
-use crate::world::{World, palyrad};
+use crate::world::{Background, FREE_PORTS, World, palyrad, ran};
 
 #[test]
 fn the_unit_is_written_and_what_was_not_done_is_told() {
     let world = World::new();
     let installed = world.palyra(&["daemon", "install", "--no-start", "--json"]).expect(1).json();
-    let unit = world.home().join(".config/systemd/user/palyra.service");
+    let unit = unit_of(&world);
     assert_eq!(installed["unit"], unit.to_str().unwrap());
     assert_eq!((&installed["started"], &installed["enabled"]), (&false.into(), &false.into()));
     let not_done = installed["not_done"].as_array().unwrap();
@@ -29,16 +29,105 @@ fn the_unit_is_written_and_what_was_not_done_is_told() {
     assert!(gone.err.contains("there is no service to uninstall"), "{gone:?}");
 }
 
+/// Where the unit of the world's data directory is: it has the path in its name.
+fn unit_of(world: &World) -> std::path::PathBuf {
+    let letter = |c: char| match c {
+        '/' => "-".to_owned(),
+        c if c.is_ascii_alphanumeric() || c == '.' => c.to_string(),
+        c => format!("_{:02x}", u32::from(c)),
+    };
+    let path: String = world.data_dir().to_str().unwrap().chars().map(letter).collect();
+    world.home().join(format!(".config/systemd/user/palyra{path}.service"))
+}
+
+/// Stands for systemctl.
+fn systemctl(world: &World, script: &str) {
+    std::fs::create_dir(world.programs()).unwrap();
+    let path = world.programs().join("systemctl");
+    std::fs::write(&path, script).unwrap();
+    std::fs::set_permissions(path, PermissionsExt::from_mode(0o755)).unwrap();
+}
+
+#[test]
+fn each_data_directory_has_its_own_service() {
+    let world = World::new();
+    let usual = |arguments: &[&str]| ran(world.command(arguments).env_remove("PALYRA_DATA_DIR"));
+    usual(&["daemon", "install", "--no-start"]).expect(1);
+    let units = world.home().join(".config/systemd/user");
+    let first = std::fs::read_to_string(units.join("palyra.service")).unwrap();
+    assert!(first.contains(".local/share/palyra\""), "{first}");
+    assert!(world.palyra(&["daemon", "status", "--json"]).expect(3).json()["unit"].is_null());
+    world.palyra(&["daemon", "uninstall", "--yes"]).expect(5);
+    world.palyra(&["daemon", "install", "--no-start"]).expect(1);
+    assert_eq!(std::fs::read_to_string(units.join("palyra.service")).unwrap(), first);
+    world.palyra(&["daemon", "uninstall", "--yes"]).expect(1);
+    assert_eq!(std::fs::read_to_string(units.join("palyra.service")).unwrap(), first);
+    assert!(!unit_of(&world).exists());
+}
+
+#[test]
+fn a_unit_of_an_earlier_version_is_not_taken_from_its_directory() {
+    let world = World::new();
+    let other = format!("/bin/palyrad --data-dir \"{}\"", world.data_dir().display());
+    let unit = foreign_unit(&world, &other);
+    let before = std::fs::read_to_string(&unit).unwrap();
+    let usual = |arguments: &[&str]| ran(world.command(arguments).env_remove("PALYRA_DATA_DIR"));
+    let refused = usual(&["daemon", "install", "--no-start", "--yes", "--json"]).expect(6);
+    assert!(refused.err.contains("daemon uninstall"), "{refused:?}");
+    usual(&["daemon", "uninstall", "--yes"]).expect(5);
+    assert_eq!(std::fs::read_to_string(&unit).unwrap(), before);
+    world.palyra(&["daemon", "uninstall", "--yes"]).expect(1);
+    assert!(!unit.exists());
+}
+
+/// A systemd that takes its time: the daemon comes up a second after it was told.
+fn slow_systemd(world: &World) {
+    let script = format!(
+        "#!/bin/sh
+PATH=/usr/bin:/bin
+state='{home}'
+case \"$2\" in
+  show) [ \"$3\" = --property=MainPID ] && cat \"$state/main\" 2>/dev/null ;;
+  start|restart)
+    [ -f \"$state/main\" ] && kill \"$(cat \"$state/main\")\" && rm \"$state/main\"
+    (sleep 1; '{palyrad}' --data-dir '{data}' {ports} >/dev/null 2>&1 & echo $! > \"$state/main\") \
+      >/dev/null 2>&1 </dev/null & ;;
+  stop) kill \"$(cat \"$state/main\")\" ;;
+esac
+exit 0
+",
+        home = world.home().display(),
+        palyrad = palyrad().display(),
+        data = world.data_dir().display(),
+        ports = FREE_PORTS.join(" "),
+    );
+    systemctl(world, &script);
+}
+
+#[test]
+fn what_systemd_starts_is_waited_for() {
+    let world = World::new();
+    slow_systemd(&world);
+    let _background = Background(&world);
+    world.palyra(&["daemon", "install", "--no-start"]).expect(0);
+    let started = world.palyra(&["daemon", "start", "--json"]).expect(0).json();
+    assert_eq!(started["ready"], true, "{started}");
+    let main = || std::fs::read_to_string(world.home().join("main")).unwrap();
+    assert_eq!(started["pid"].to_string(), main().trim(), "systemd runs it");
+    let again = world.palyra(&["daemon", "restart", "--json"]).expect(0).json();
+    assert_eq!((&again["ready"], &again["stopped"]), (&true.into(), &started["pid"]));
+    assert_eq!(again["pid"].to_string(), main().trim());
+}
+
 #[test]
 fn systemd_is_told_where_it_answers() {
     let world = World::new();
     // Stands for systemctl: it writes down how it was called.
     let calls = world.home().join("calls");
     let script = format!("#!/bin/sh\necho \"$@\" >> '{}'\n", calls.display());
-    std::fs::create_dir(world.programs()).unwrap();
-    std::fs::write(world.programs().join("systemctl"), script).unwrap();
-    let executable = PermissionsExt::from_mode(0o755);
-    std::fs::set_permissions(world.programs().join("systemctl"), executable).unwrap();
+    systemctl(&world, &script);
+    let unit = unit_of(&world);
+    let unit = unit.file_name().unwrap().to_str().unwrap();
 
     let installed = world.palyra(&["daemon", "install", "--json"]).expect(0).json();
     assert_eq!((&installed["started"], &installed["enabled"]), (&true.into(), &true.into()));
@@ -47,11 +136,11 @@ fn systemd_is_told_where_it_answers() {
     assert_eq!(uninstalled["stopped"], true);
     let called = std::fs::read_to_string(&calls).unwrap();
     let expected = [
-        "--user daemon-reload",
-        "--user enable palyra.service",
-        "--user restart palyra.service",
-        "--user disable --now palyra.service",
-        "--user daemon-reload",
+        "--user daemon-reload".to_owned(),
+        format!("--user enable {unit}"),
+        format!("--user restart {unit}"),
+        format!("--user disable --now {unit}"),
+        "--user daemon-reload".to_owned(),
     ];
     assert_eq!(called.lines().collect::<Vec<_>>(), expected);
 }
@@ -77,9 +166,10 @@ fn foreign_unit(world: &World, program: &str) -> std::path::PathBuf {
 fn a_unit_of_somebody_else_is_not_replaced_unasked() {
     let world = World::new();
     let unit = foreign_unit(&world, "/bin/true");
-    world.palyra(&["daemon", "install"]).expect(2);
+    let usual = |arguments: &[&str]| ran(world.command(arguments).env_remove("PALYRA_DATA_DIR"));
+    usual(&["daemon", "install"]).expect(2);
     assert!(std::fs::read_to_string(&unit).unwrap().contains("/bin/true"));
-    world.palyra(&["daemon", "install", "--no-start", "--yes"]).expect(1);
+    usual(&["daemon", "install", "--no-start", "--yes"]).expect(1);
     assert!(!std::fs::read_to_string(&unit).unwrap().contains("/bin/true"));
 }
 
@@ -87,7 +177,8 @@ fn a_unit_of_somebody_else_is_not_replaced_unasked() {
 fn the_doctor_sees_a_unit_whose_program_is_gone() {
     let world = World::new();
     foreign_unit(&world, "/gone/palyrad");
-    let report = world.palyra(&["doctor", "--json"]).expect(7).json();
+    let mut command = world.command(&["doctor", "--json"]);
+    let report = ran(command.env_remove("PALYRA_DATA_DIR")).expect(7).json();
     let checks = report["checks"].as_array().unwrap();
     let service = checks.iter().find(|check| check["name"] == "service").unwrap();
     assert_eq!(service["state"], "failed", "{report:#}");

@@ -19,6 +19,15 @@ pub(crate) struct World {
     folder: ScratchDir,
 }
 
+/// Stops a background daemon also when its test fails.
+pub(crate) struct Background<'a>(pub(crate) &'a World);
+
+impl Drop for Background<'_> {
+    fn drop(&mut self) {
+        self.0.palyra(&["daemon", "stop"]);
+    }
+}
+
 /// What a run of `palyra` came to.
 #[derive(Debug)]
 pub(crate) struct Ran {

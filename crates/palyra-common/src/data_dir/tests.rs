@@ -33,7 +33,23 @@ fn the_runtime_file_has_the_agreed_shape() {
         "grpc": "127.0.0.1:7143",
         "socket": "/srv/p/palyra.sock",
         "started_at": 1_700_000_000_000_i64,
+        "options": ["--log-level", "warn"],
+        "variables": ["PALYRA_HTTP_BIND"],
     });
     let running: Running = serde_json::from_value(file.clone()).unwrap();
     assert_eq!(serde_json::to_value(running).unwrap(), file);
+}
+
+#[test]
+fn the_runtime_file_of_an_earlier_version_is_read() {
+    let file = json!({
+        "pid": 7,
+        "version": "0.1.0",
+        "http": "127.0.0.1:7142",
+        "grpc": "127.0.0.1:7143",
+        "socket": "/srv/p/palyra.sock",
+        "started_at": 1_700_000_000_000_i64,
+    });
+    let running: Running = serde_json::from_value(file).unwrap();
+    assert!(running.options.is_empty() && running.variables.is_empty());
 }

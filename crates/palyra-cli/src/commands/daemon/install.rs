@@ -9,11 +9,12 @@ use crate::context::Context;
 use crate::exit::Exit;
 use crate::failure::{Failure, Outcome};
 use crate::output::{Output, Tone, printable};
-use crate::{files, log_file, palyrad, prompt, service};
+use crate::service::{self, Unit};
+use crate::{files, log_file, palyrad, prompt};
 
 /// Install the daemon as a service of your systemd, and start it
 ///
-/// Writes a hardened user unit. Where systemd does not answer, the unit is written all the same, and
+/// Writes a hardened user unit, one for each data directory. Where systemd does not answer, the unit is written all the same, and
 /// what is left to do is told; it exits with 1 then.
 #[derive(Debug, clap::Args)]
 #[command(
@@ -53,8 +54,8 @@ pub(super) async fn run(context: &Context, arguments: Arguments) -> Outcome {
     let program = palyrad::find()?;
     let program =
         std::fs::canonicalize(&program).map_err(|error| Failure::file(&program, error))?;
-    let unit = service::unit_path()?;
-    refuse_if_started_by_hand(context).await?;
+    let unit = Unit::of(&data_dir)?;
+    refuse_if_started_by_hand(context, &data_dir, &unit).await?;
     respect_others(context, &unit, arguments.yes)?;
     write(&unit, &program, &data_dir)?;
     let installed = enable(&unit, !arguments.no_start);
@@ -63,27 +64,35 @@ pub(super) async fn run(context: &Context, arguments: Arguments) -> Outcome {
 }
 
 /// systemd would start a second one, which is refused the data directory.
-async fn refuse_if_started_by_hand(context: &Context) -> Outcome {
-    match running::status(context).await? {
-        Some(status) if !service::manages(status.pid) => Err(Failure::conflict(format!(
-            "a daemon runs already as process {}; stop it first with `palyra daemon stop`",
-            status.pid
+async fn refuse_if_started_by_hand(context: &Context, data_dir: &Path, unit: &Unit) -> Outcome {
+    match running::seen(context, data_dir).await?.pid() {
+        Some(pid) if !unit.manages(pid) => Err(Failure::conflict(format!(
+            "a daemon runs already as process {pid}; stop it first with `palyra daemon stop`"
         ))),
         Some(_) | None => Ok(()),
     }
 }
 
-fn respect_others(context: &Context, unit: &Path, yes: bool) -> Outcome {
-    match std::fs::read_to_string(unit) {
+fn respect_others(context: &Context, unit: &Unit, yes: bool) -> Outcome {
+    if let Some(other) = unit.taken_by() {
+        let (path, other) = (unit.path().display(), other.display());
+        return Err(Failure::conflict(format!(
+            "{path} is for the daemon on {other}; take it away there first, with `palyra --data-dir \
+             {other} daemon uninstall`"
+        )));
+    }
+    match std::fs::read_to_string(unit.path()) {
         Ok(text) if !text.starts_with(service::MARK) => {
-            let question = format!("{} was written by somebody else. Replace it?", unit.display());
+            let path = unit.path().display();
+            let question = format!("{path} was written by somebody else. Replace it?");
             prompt::confirm(context.out(), &question, yes)
         }
         Ok(_) | Err(_) => Ok(()),
     }
 }
 
-fn write(unit: &Path, program: &Path, data_dir: &Path) -> Outcome {
+fn write(unit: &Unit, program: &Path, data_dir: &Path) -> Outcome {
+    let (name, unit) = (unit.name(), unit.path());
     for path in [unit, program, data_dir] {
         // A line end would begin another setting.
         if path.to_str().is_none_or(|text| text.contains(char::is_control)) {
@@ -101,7 +110,7 @@ fn write(unit: &Path, program: &Path, data_dir: &Path) -> Outcome {
         std::fs::create_dir_all(folder).map_err(|error| Failure::file(folder, error))?;
     }
     let writable: Vec<_> = config.into_iter().collect();
-    files::replace(unit, service::text(program, data_dir, &log, &writable).as_bytes())
+    files::replace(unit, service::text(name, program, data_dir, &log, &writable).as_bytes())
 }
 
 /// The folder of the configuration, which holds the key file of the vault.
@@ -110,7 +119,7 @@ fn config_folder(unit: &Path) -> Option<PathBuf> {
     Some(unit.ancestors().nth(3)?.join("palyra"))
 }
 
-fn enable(unit: &Path, start: bool) -> Installed {
+fn enable(unit: &Unit, start: bool) -> Installed {
     let mut not_done = Vec::new();
     let mut step = |arguments: &[&str], what: &str| match service::systemctl(arguments) {
         Ok(_) => true,
@@ -120,9 +129,9 @@ fn enable(unit: &Path, start: bool) -> Installed {
         }
     };
     step(&["daemon-reload"], "systemd was not told about the unit");
-    let enabled = step(&["enable", service::UNIT], "it does not start by itself yet");
-    let started = start && step(&["restart", service::UNIT], "it was not started");
-    Installed { unit: unit.display().to_string(), enabled, started, not_done }
+    let enabled = step(&["enable", unit.name()], "it does not start by itself yet");
+    let started = start && step(&["restart", unit.name()], "it was not started");
+    Installed { unit: unit.path().display().to_string(), enabled, started, not_done }
 }
 
 fn text(out: &Output, installed: &Installed) -> String {

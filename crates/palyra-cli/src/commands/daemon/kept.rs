@@ -4,7 +4,7 @@ use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::{Path, PathBuf};
 
-use palyra_common::data_dir;
+use palyra_common::data_dir::{self, Surroundings};
 
 use crate::context::TOKEN_VARIABLE;
 use crate::palyrad;
@@ -23,10 +23,38 @@ const LEFT_OUT: [&str; 3] = [data_dir::VARIABLE, TOKEN_VARIABLE, palyrad::VARIAB
 /// The options that the process was started with, but for the data directory, which is named anew.
 /// None where the system does not tell.
 pub(super) fn options(pid: u32) -> Option<Vec<OsString>> {
+    Some(resolved(without_data_dir(words(pid)?.into_iter()), &folder(pid)?))
+}
+
+/// The words after the name of the program that the process was started with.
+pub(super) fn words(pid: u32) -> Option<Vec<OsString>> {
     let line = std::fs::read(format!("/proc/{pid}/cmdline")).ok()?;
     let line = line.strip_suffix(b"\0").unwrap_or(&line);
-    let words = line.split(|byte| *byte == 0).skip(1).map(|word| OsStr::from_bytes(word).into());
-    Some(resolved(without_data_dir(words), &folder(pid)?))
+    let words = line.split(|byte| *byte == 0).skip(1);
+    Some(words.map(|word| OsStr::from_bytes(word).to_owned()).collect())
+}
+
+/// The data directory that the process was told, or that it takes where it was told none.
+pub(super) fn data_dir(pid: u32) -> Option<PathBuf> {
+    let all = std::fs::read(format!("/proc/{pid}/environ")).ok()?;
+    let variable = |name: &str| {
+        let start = [name.as_bytes(), b"="].concat();
+        let found = all.split(|byte| *byte == 0).find_map(|entry| entry.strip_prefix(&*start));
+        found.map(|value| OsString::from_vec(value.to_owned()))
+    };
+    let told = told_data_dir(&words(pid)?).or_else(|| variable(data_dir::VARIABLE));
+    let around = Surroundings { xdg_data_home: variable("XDG_DATA_HOME"), home: variable("HOME") };
+    let found = data_dir::locate(told.map(PathBuf::from), around)?;
+    Some(folder(pid)?.join(found))
+}
+
+fn told_data_dir(words: &[OsString]) -> Option<OsString> {
+    let inline = |word: &OsString| {
+        let told = word.as_bytes().strip_prefix(b"--data-dir=")?;
+        Some(OsStr::from_bytes(told).to_owned())
+    };
+    let after = words.iter().skip_while(|word| *word != "--data-dir").nth(1).cloned();
+    after.or_else(|| words.iter().find_map(inline))
 }
 
 /// The variables of ours that the process was started with, but for those that this program has

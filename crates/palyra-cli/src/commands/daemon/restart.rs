@@ -11,7 +11,8 @@ use super::{running, start, stop};
 use crate::context::Context;
 use crate::failure::{Failure, Outcome};
 use crate::output::{Output, printable};
-use crate::{palyrad, service};
+use crate::palyrad;
+use crate::service::Unit;
 
 /// Stop the daemon if it runs, and start it again
 ///
@@ -51,25 +52,23 @@ struct Restarted {
 pub(super) async fn run(context: &Context, arguments: Arguments) -> Outcome {
     let Arguments { wait, options } = arguments;
     let data_dir = context.own_data_dir("daemon restart")?;
-    let before = running::status(context).await?;
-    let managed = before.as_ref().is_some_and(|status| service::manages(status.pid));
+    let before = running::seen(context, &data_dir).await?.pid();
+    let unit = Unit::of(&data_dir)?;
+    let managed = before.is_some_and(|pid| unit.manages(pid));
     if managed && !options.is_empty() {
-        return Err(Failure::asked(
-            "systemd runs this daemon; put its options into the unit with \
-             `systemctl --user edit palyra.service`",
-        ));
+        return Err(Failure::asked(format!(
+            "systemd runs this daemon; put its options into the unit with `systemctl --user edit {}`",
+            unit.name()
+        )));
     }
-    let options = match &before {
-        Some(status) if options.is_empty() => options_of(context, status),
-        Some(_) | None => options,
+    let options = match before {
+        Some(pid) if options.is_empty() => options_of(context, pid),
+        Some(_) => options,
+        None => start::or_left_behind(context, &data_dir, options),
     };
-    let variables = before.as_ref().map(|status| variables_of(context, status)).unwrap_or_default();
+    let variables = before.map(|pid| variables_of(context, pid)).unwrap_or_default();
     preflight(context, &options, &variables)?;
-    if managed {
-        service::systemctl(&["restart", service::UNIT]).map_err(Failure::machine)?;
-        return super::status::run(context).await;
-    }
-    let stopped = stop::stop(context, wait).await?;
+    let stopped = if managed { before } else { stop::stop(context, wait).await? };
     let told = options.iter().map(|option| {
         // An address may hold a password.
         shapes::redact_suspects(&option.to_string_lossy()).into_owned()
@@ -77,23 +76,27 @@ pub(super) async fn run(context: &Context, arguments: Arguments) -> Outcome {
     let told = told.collect();
     let names = variables.iter().map(|(name, _)| name.to_string_lossy().into_owned()).collect();
     let arguments = start::Arguments { wait, options };
-    let started = start::begin(context, &data_dir, arguments, variables).await;
-    if let (Some(pid), Err(_)) = (stopped, &started) {
+    let started = if managed {
+        start::by_service(context, &data_dir, &unit, "restart", &arguments).await
+    } else {
+        start::begin(context, &data_dir, arguments, variables).await
+    };
+    if let (Some(pid), Err(_), false) = (stopped, &started, managed) {
         context.out().note(&format!("palyrad (process {pid}) has stopped, and none runs now."));
     }
     let status = started?;
     context.out().show(&Restarted { status, stopped, options: told, variables: names }, text)
 }
 
-fn options_of(context: &Context, status: &Status) -> Vec<OsString> {
-    kept::options(status.pid).unwrap_or_else(|| {
+fn options_of(context: &Context, pid: u32) -> Vec<OsString> {
+    kept::options(pid).unwrap_or_else(|| {
         context.out().note("Its options cannot be read on this system; it gets none.");
         Vec::new()
     })
 }
 
-fn variables_of(context: &Context, status: &Status) -> Variables {
-    kept::variables(status.pid).unwrap_or_else(|| {
+fn variables_of(context: &Context, pid: u32) -> Variables {
+    kept::variables(pid).unwrap_or_else(|| {
         context.out().note("Its environment cannot be read on this system; it gets yours.");
         Variables::new()
     })
@@ -117,7 +120,9 @@ fn preflight(context: &Context, options: &[OsString], variables: &Variables) -> 
         _ => ErrorCode::ClientPalyradFailed,
     };
     let Check { name, seen, advice, .. } = check;
-    let advice = advice.map(|advice| format!(". {advice}")).unwrap_or_default();
+    // What was seen may end in a question: did you mean …?
+    let stop = if seen.ends_with(['.', '?', '!']) { "" } else { "." };
+    let advice = advice.map(|advice| format!("{stop} {advice}")).unwrap_or_default();
     Err(left_alone(code, &format!("{name}: {seen}{advice}")))
 }
 

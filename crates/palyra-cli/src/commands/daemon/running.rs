@@ -9,6 +9,7 @@ use palyra_common::api::Status;
 use palyra_common::data_dir::{RUNTIME_FILE, Running};
 use rustix::process::{Pid, Signal, kill_process, test_kill_process};
 
+use super::holder;
 use crate::context::Context;
 use crate::failure::{Failure, Outcome};
 use crate::files;
@@ -34,6 +35,44 @@ pub(super) async fn status(context: &Context) -> Result<Option<Status>, Failure>
     }
 }
 
+/// What is seen of the daemon of a data directory.
+pub(super) enum Seen {
+    Answers(Box<Status>),
+    /// The process runs and cannot be reached: it starts, hangs, or its socket is gone.
+    Silent(u32),
+    Nobody,
+}
+
+impl Seen {
+    pub(super) fn pid(&self) -> Option<u32> {
+        match self {
+            Self::Answers(status) => Some(status.pid),
+            Self::Silent(pid) => Some(*pid),
+            Self::Nobody => None,
+        }
+    }
+}
+
+/// Looks for the daemon on `data_dir`, first on its socket and then among the processes.
+pub(super) async fn seen(context: &Context, data_dir: &Path) -> Result<Seen, Failure> {
+    let silent = || holder::find(data_dir).map(Seen::Silent);
+    match context.waiting(context.client()?.status()).await {
+        Ok(status) => Ok(Seen::Answers(Box::new(status))),
+        Err(ClientError::NotRunning { .. }) => Ok(silent().unwrap_or(Seen::Nobody)),
+        Err(error @ ClientError::Unreachable { .. }) => silent().ok_or_else(|| error.into()),
+        Err(error) => Err(error.into()),
+    }
+}
+
+/// What is said where a daemon that cannot be reached is in the way.
+pub(super) fn in_the_way(pid: u32, data_dir: &Path) -> Failure {
+    Failure::conflict(format!(
+        "process {pid} serves {} and does not answer: it is starting, it hangs, or its socket was \
+         removed; stop it with `palyra daemon stop`",
+        data_dir.display()
+    ))
+}
+
 /// The process of the daemon on `data_dir` that has answered with `status`.
 ///
 /// The runtime file could be left from a daemon that was killed, and its number be another's by
@@ -51,8 +90,13 @@ pub(super) async fn process(data_dir: &Path, status: &Status) -> Result<Pid, Fai
 
 fn named(data_dir: &Path, status: &Status) -> Result<Pid, Failure> {
     let path = data_dir.join(RUNTIME_FILE);
-    let text = files::read_bounded(&path, RUNTIME_FILE_BYTES)?;
     let wrong = |what: String| Failure::conflict(format!("{}: {what}", path.display()));
+    // Where somebody has removed the file, the process itself says whose it is.
+    if !path.exists() && holder::find(data_dir) == Some(status.pid) {
+        return process_id(status.pid)
+            .ok_or_else(|| wrong(format!("{} is no process", status.pid)));
+    }
+    let text = files::read_bounded(&path, RUNTIME_FILE_BYTES)?;
     let file: Running = serde_json::from_str(&text).map_err(|error| wrong(error.to_string()))?;
     if file.pid != status.pid {
         return Err(wrong(format!(
@@ -60,8 +104,17 @@ fn named(data_dir: &Path, status: &Status) -> Result<Pid, Failure> {
             file.pid, status.pid
         )));
     }
-    let raw = i32::try_from(file.pid).ok().and_then(Pid::from_raw);
-    raw.ok_or_else(|| wrong(format!("{} is no process", file.pid)))
+    process_id(file.pid).ok_or_else(|| wrong(format!("{} is no process", file.pid)))
+}
+
+pub(super) fn process_id(pid: u32) -> Option<Pid> {
+    i32::try_from(pid).ok().and_then(Pid::from_raw)
+}
+
+/// What a daemon that has ended without being stopped has left about itself.
+pub(super) fn left_behind(data_dir: &Path) -> Option<Running> {
+    let text = files::read_bounded(&data_dir.join(RUNTIME_FILE), RUNTIME_FILE_BYTES).ok()?;
+    serde_json::from_str(&text).ok()
 }
 
 /// Asks the process to stop, and waits for its end.

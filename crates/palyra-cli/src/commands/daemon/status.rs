@@ -3,17 +3,19 @@
 use palyra_common::Timestamp;
 use serde::Serialize;
 
-use super::running;
+use super::running::{self, Seen};
 use crate::context::Context;
 use crate::exit::Exit;
 use crate::failure::{Failure, Outcome};
-use crate::output::{Output, Tone};
+use crate::log_file;
+use crate::output::{Output, Tone, printable};
+use crate::service::Unit;
 use crate::table::Table;
-use crate::{log_file, service};
 
 /// Show whether the daemon of this machine runs, and how it was started
 ///
-/// Exits with 3 when it does not run, and with 7 when it is not ready.
+/// Exits with 3 when it does not run, and with 7 when it is not ready or does not
+/// answer.
 #[derive(Debug, clap::Args)]
 #[command(
     verbatim_doc_comment,
@@ -26,6 +28,10 @@ pub(crate) struct Arguments {}
 struct DaemonStatus {
     running: bool,
     ready: bool,
+    /// Whether it answers on its socket.
+    answers: bool,
+    /// The parts that are not ready.
+    waiting_for: Vec<String>,
     pid: Option<u32>,
     version: Option<String>,
     started_at: Option<Timestamp>,
@@ -40,19 +46,26 @@ struct DaemonStatus {
 
 pub(super) async fn run(context: &Context) -> Outcome {
     let data_dir = context.own_data_dir("daemon status")?;
-    let status = running::status(context).await?;
-    let unit = service::unit_path()?;
+    let seen = running::seen(context, &data_dir).await?;
+    let (pid, answers) = (seen.pid(), matches!(seen, Seen::Answers(_)));
+    let status = match seen {
+        Seen::Answers(status) => Some(status),
+        Seen::Silent(_) | Seen::Nobody => None,
+    };
+    let unit = Unit::of(&data_dir)?;
     let found = DaemonStatus {
-        running: status.is_some(),
+        running: pid.is_some(),
         ready: status.as_ref().is_some_and(|status| status.ready),
-        pid: status.as_ref().map(|status| status.pid),
+        answers,
+        waiting_for: status.as_ref().map(|it| it.waiting_for.clone()).unwrap_or_default(),
+        pid,
         version: status.as_ref().map(|status| status.version.clone()),
         started_at: status.as_ref().map(|status| status.started_at),
         http: status.as_ref().map(|status| status.http.clone()),
         log: log_file::path(&data_dir).display().to_string(),
         data_dir: data_dir.display().to_string(),
-        managed: status.is_some_and(|status| service::manages(status.pid)),
-        unit: unit.exists().then(|| unit.display().to_string()),
+        managed: pid.is_some_and(|pid| unit.manages(pid)),
+        unit: unit.is_installed().then(|| unit.path().display().to_string()),
     };
     context.out().show(&found, text)?;
     match (found.running, found.ready) {
@@ -65,9 +78,19 @@ pub(super) async fn run(context: &Context) -> Outcome {
 fn text(out: &Output, found: &DaemonStatus) -> String {
     let head = match (found.pid, found.ready) {
         (Some(pid), true) => out.paint(Tone::Good, &format!("palyrad runs as process {pid}")),
-        (Some(pid), false) => {
-            out.paint(Tone::Doubtful, &format!("palyrad runs as process {pid} and is not ready"))
+        (Some(pid), false) if found.answers => {
+            let parts = printable(&found.waiting_for.join(", ")).into_owned();
+            let told =
+                format!("palyrad runs as process {pid} and is not ready, it waits for: {parts}");
+            out.paint(Tone::Doubtful, &told)
         }
+        (Some(pid), false) => out.paint(
+            Tone::Bad,
+            &format!(
+                "palyrad runs as process {pid} and does not answer: it is starting, it hangs, or \
+                 its socket was removed; `palyra daemon stop` stops it"
+            ),
+        ),
         (None, _) => {
             out.paint(Tone::Bad, "palyrad does not run; start it with `palyra daemon start`")
         }

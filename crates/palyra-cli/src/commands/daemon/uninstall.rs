@@ -1,7 +1,5 @@
 //! `palyra daemon uninstall`
 
-use std::path::Path;
-
 use palyra_common::ErrorCode;
 use serde::Serialize;
 
@@ -9,7 +7,8 @@ use crate::context::Context;
 use crate::exit::Exit;
 use crate::failure::{Failure, Outcome};
 use crate::output::{Output, Tone, printable};
-use crate::{prompt, service};
+use crate::prompt;
+use crate::service::{self, Unit};
 
 /// Stop the service of your systemd and remove its unit
 ///
@@ -34,34 +33,38 @@ struct Uninstalled {
 }
 
 pub(super) fn run(context: &Context, arguments: &Arguments) -> Outcome {
-    context.own_data_dir("daemon uninstall")?;
-    let unit = service::unit_path()?;
-    if !unit.exists() {
+    let unit = Unit::of(&context.own_data_dir("daemon uninstall")?)?;
+    let path = unit.path().display();
+    if !unit.is_installed() {
+        let why = match unit.taken_by() {
+            Some(other) => format!("{path} is for the daemon on {}", other.display()),
+            None => format!("{path} is not there"),
+        };
         let told = format!(
-            "there is no service to uninstall, because {} is not there; a daemon that was started \
-             otherwise is stopped by `palyra daemon stop`",
-            unit.display()
+            "there is no service to uninstall, because {why}; a daemon that was started otherwise \
+             is stopped by `palyra daemon stop`"
         );
         return Err(Failure::new(ErrorCode::CommonNotFound, told));
     }
-    let question = format!("Stop the service and remove {}? The data stays.", unit.display());
+    let question = format!("Stop the service and remove {path}? The data stays.");
     prompt::confirm(context.out(), &question, arguments.yes)?;
     let uninstalled = remove(&unit)?;
     context.out().show(&uninstalled, text)?;
     if uninstalled.not_done.is_empty() { Ok(()) } else { Err(Failure::ToldAlready(Exit::Failed)) }
 }
 
-fn remove(unit: &Path) -> Result<Uninstalled, Failure> {
+fn remove(unit: &Unit) -> Result<Uninstalled, Failure> {
     let mut not_done = Vec::new();
-    let stopped = service::systemctl(&["disable", "--now", service::UNIT]);
+    let stopped = service::systemctl(&["disable", "--now", unit.name()]);
     if let Err(why) = &stopped {
         not_done.push(format!("it may still run (see `palyra daemon status`; {why})"));
     }
-    std::fs::remove_file(unit).map_err(|error| Failure::file(unit, error))?;
+    let path = unit.path();
+    std::fs::remove_file(path).map_err(|error| Failure::file(path, error))?;
     if let Err(why) = service::systemctl(&["daemon-reload"]) {
         not_done.push(format!("systemd was not told that the unit is gone ({why})"));
     }
-    Ok(Uninstalled { unit: unit.display().to_string(), stopped: stopped.is_ok(), not_done })
+    Ok(Uninstalled { unit: path.display().to_string(), stopped: stopped.is_ok(), not_done })
 }
 
 fn text(out: &Output, uninstalled: &Uninstalled) -> String {

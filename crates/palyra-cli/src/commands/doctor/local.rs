@@ -8,7 +8,8 @@ use palyra_common::api::{Check, CheckState};
 
 use crate::context::Context;
 use crate::failure::{Failure, Outcome};
-use crate::{palyrad, service};
+use crate::palyrad;
+use crate::service::Unit;
 
 /// What others must not be able to read, with the permissions that it should have.
 struct Private {
@@ -29,7 +30,7 @@ pub(super) fn checks(context: &Context) -> Result<Vec<Check>, Failure> {
     let data_dir = context.data_dir()?;
     let mut checks: Vec<_> = private(&data_dir).iter().map(privacy).collect();
     checks.push(program());
-    checks.push(unit()?);
+    checks.push(unit(&data_dir)?);
     Ok(checks)
 }
 
@@ -67,7 +68,7 @@ fn privacy(private: &Private) -> Check {
         ),
         Ok(found) => {
             let mode = found.permissions().mode() & 0o777;
-            let seen = format!("{shown} has permissions {mode:o}");
+            let seen = format!("{shown} has mode {mode:o}");
             if mode & 0o077 == 0 {
                 (CheckState::Ok, seen, None)
             } else {
@@ -94,9 +95,10 @@ fn program() -> Check {
     Check { name: "palyrad".into(), state, seen, advice, fixable: false }
 }
 
-fn unit() -> Result<Check, Failure> {
-    let path = service::unit_path()?;
-    let (state, seen, advice) = match service::program_of(&path) {
+fn unit(data_dir: &Path) -> Result<Check, Failure> {
+    let unit = Unit::of(data_dir)?;
+    let path = unit.path();
+    let (state, seen, advice) = match unit.program() {
         None => (CheckState::Skipped, "is not installed as a service".into(), None),
         Some(program) if palyrad::is_program(&program) => {
             (CheckState::Ok, format!("{} starts {}", path.display(), program.display()), None)

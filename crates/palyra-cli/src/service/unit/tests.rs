@@ -2,7 +2,8 @@ use super::*;
 
 fn unit(program: &str, data_dir: &str) -> String {
     let log = Path::new(data_dir).join("log/palyrad.log");
-    text(Path::new(program), Path::new(data_dir), &log, &["/home/a/.config/palyra".into()])
+    let writable = ["/home/a/.config/palyra".into()];
+    text("palyra.service", Path::new(program), Path::new(data_dir), &log, &writable)
 }
 
 #[test]
@@ -13,6 +14,7 @@ fn paths_stay_whole_whatever_is_in_them() {
     assert!(unit.contains("ReadWritePaths=\"/srv/a $b\"\n"), "{unit}");
     assert!(unit.contains("StandardOutput=append:/srv/a $b/log/palyrad.log\n"), "{unit}");
     assert_eq!(program(&unit), Some("/opt/my $tools/100%/palyrad".into()));
+    assert_eq!(data_dir(&unit), Some("/srv/a $b".into()));
 }
 
 #[test]
@@ -22,6 +24,9 @@ fn a_unit_of_somebody_else_names_its_program_too() {
         Some("/usr/bin/palyrad".into())
     );
     assert_eq!(program("[Service]\n"), None);
+    let inline = "[Service]\nExecStart=/usr/bin/palyrad --data-dir=/srv/x -x\n";
+    assert_eq!(data_dir(inline), Some("/srv/x".into()));
+    assert_eq!(data_dir("[Service]\nExecStart=/usr/bin/palyrad\n"), None);
 }
 
 /// Where systemd is installed it says itself whether it understands the unit.
