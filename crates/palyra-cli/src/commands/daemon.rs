@@ -4,6 +4,7 @@ mod holder;
 mod install;
 mod kept;
 mod logs;
+mod preflight;
 mod restart;
 mod run_here;
 mod running;

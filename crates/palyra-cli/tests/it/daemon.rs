@@ -297,6 +297,17 @@ fn a_full_disk_is_seen_before_anything_is_stopped_and_is_not_called_ready() {
 }
 
 #[test]
+fn a_start_on_a_full_disk_says_so() {
+    let Some(disk) = SmallDisk::mount(4 << 20).unwrap() else { return };
+    let world = World::new();
+    std::os::unix::fs::symlink(disk.path(), world.data_dir()).unwrap();
+    let _ = std::fs::write(disk.path().join("filler"), vec![0u8; 8 << 20]);
+    let arguments = [&["daemon", "start", "--"][..], &FREE_PORTS].concat();
+    let told = world.palyra(&arguments).expect(1).err;
+    assert!(told.contains("is full") && told.contains("Free space"), "{told}");
+}
+
+#[test]
 fn a_busy_port_is_told_with_what_can_be_run() {
     let world = World::new();
     let taken = std::net::TcpListener::bind("127.0.0.1:0").unwrap();

@@ -1,17 +1,17 @@
 //! `palyra daemon restart`
 
-use std::ffi::{OsStr, OsString};
+use std::ffi::OsString;
 
-use palyra_common::api::{Check, CheckState, Doctor, Status};
-use palyra_common::{ErrorCode, shapes};
+use palyra_common::api::Status;
+use palyra_common::shapes;
 use serde::Serialize;
 
 use super::kept::{self, Variables};
+use super::preflight::{self, Hindrance};
 use super::{running, start, stop};
 use crate::context::Context;
 use crate::failure::{Failure, Outcome};
 use crate::output::{Output, printable};
-use crate::palyrad;
 use crate::service::Unit;
 
 /// Stop the daemon if it runs, and start it again
@@ -67,7 +67,7 @@ pub(super) async fn run(context: &Context, arguments: Arguments) -> Outcome {
         None => start::or_left_behind(context, &data_dir, options),
     };
     let variables = before.map(|pid| variables_of(context, pid)).unwrap_or_default();
-    preflight(context, &options, &variables)?;
+    respect_hindrance(context, &options, &variables)?;
     let stopped = if managed { before } else { stop::stop(context, wait).await? };
     let told = options.iter().map(|option| {
         // An address may hold a password.
@@ -102,39 +102,13 @@ fn variables_of(context: &Context, pid: u32) -> Variables {
     })
 }
 
-/// Whether the daemon can start so: nothing is stopped for a start that fails.
-fn preflight(context: &Context, options: &[OsString], variables: &Variables) -> Outcome {
-    let mut asked: Vec<&OsStr> = options.iter().map(OsString::as_os_str).collect();
-    asked.extend(["preflight", "--json"].map(OsStr::new));
-    let found: Doctor =
-        palyrad::ask_with(context, &asked, variables).map_err(|failure| match failure {
-            Failure::Told(told) => {
-                let code = told.known_code().unwrap_or(ErrorCode::ClientPalyradFailed);
-                left_alone(code, told.message())
-            }
-            other @ (Failure::Faults | Failure::ToldAlready(_) | Failure::Interrupted) => other,
-        })?;
-    let Some(check) = found.checks.into_iter().find(hinders) else { return Ok(()) };
-    let code = match check.name.as_str() {
-        "config" => ErrorCode::ConfigInvalid,
-        _ => ErrorCode::ClientPalyradFailed,
+/// Nothing is stopped for a start that fails.
+fn respect_hindrance(context: &Context, options: &[OsString], variables: &Variables) -> Outcome {
+    let Some(Hindrance { code, told }) = preflight::hindrance(context, options, variables)? else {
+        return Ok(());
     };
-    let Check { name, seen, advice, .. } = check;
-    // What was seen may end in a question: did you mean …?
-    let stop = if seen.ends_with(['.', '?', '!']) { "" } else { "." };
-    let advice = advice.map(|advice| format!("{stop} {advice}")).unwrap_or_default();
-    Err(left_alone(code, &format!("{name}: {seen}{advice}")))
-}
-
-fn left_alone(code: ErrorCode, why: &str) -> Failure {
-    Failure::new(code, format!("nothing was stopped, because the start would fail: {why}"))
-}
-
-/// Whether a start fails for this; the other checks are about how well it works.
-fn hinders(check: &Check) -> bool {
-    let decides = ["config", "storage_path", "database"].contains(&check.name.as_str())
-        || check.name.starts_with("bind:");
-    decides && check.state == CheckState::Failed
+    let told = format!("nothing was stopped, because the start would fail: {told}");
+    Err(Failure::new(code, told))
 }
 
 fn text(out: &Output, restarted: &Restarted) -> String {

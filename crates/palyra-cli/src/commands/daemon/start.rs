@@ -10,6 +10,7 @@ use palyra_common::{ErrorCode, StableErrorEnvelope, shapes};
 use serde_json::json;
 
 use super::kept::{self, Variables};
+use super::preflight::{self, Hindrance};
 use super::running::{self, POLL, Seen};
 use crate::context::Context;
 use crate::failure::{Failure, Outcome};
@@ -118,7 +119,7 @@ pub(super) async fn by_service(
     };
     let ready = ready(context, has_ended, before, Duration::from_secs(arguments.wait)).await;
     progress.finish_and_clear();
-    ready.map_err(|why| failed(context, &log_path, begins, why))
+    ready.map_err(|why| failed(context, &log_path, begins, why, &[]))
 }
 
 /// A daemon that runs is left alone, so other options than it has would silently do nothing.
@@ -161,7 +162,7 @@ async fn launch(
         .map_err(|error| Failure::machine(format!("this program cannot be found: {error}")))?;
     let mut command = Command::new(&own);
     command.arg("--data-dir").arg(data_dir).args(["daemon", "run", "--detached", "--"]);
-    command.args(arguments.options).envs(variables).stdin(Stdio::null()).stdout(log).stderr(again);
+    command.args(&arguments.options).envs(variables).stdin(Stdio::null()).stdout(log).stderr(again);
     let mut child = command.spawn().map_err(|error| Failure::file(&own, error))?;
     let progress = context.out().progress("{spinner} waiting for palyrad, {elapsed}");
     let limit = Duration::from_secs(arguments.wait);
@@ -172,7 +173,7 @@ async fn launch(
     };
     let ready = ready(context, has_ended, None, limit).await;
     progress.finish_and_clear();
-    ready.map_err(|why| failed(context, &log_path, begins, why))
+    ready.map_err(|why| failed(context, &log_path, begins, why, &arguments.options))
 }
 
 /// Why it is not ready.
@@ -211,13 +212,19 @@ async fn ready(
 }
 
 /// Tells it with the last lines of the log, under the code that palyrad gave if it gave one.
-fn failed(context: &Context, log: &Path, begins: u64, why: NotReady) -> Failure {
+fn failed(
+    context: &Context,
+    log: &Path,
+    begins: u64,
+    why: NotReady,
+    options: &[OsString],
+) -> Failure {
     let lines = log_file::last_lines(log, begins, TOLD_LINES).map(|(lines, _)| lines);
     let lines = lines.unwrap_or_default();
     let own = |message| StableErrorEnvelope::new(ErrorCode::ClientPalyradFailed, message);
     let envelope = match why {
         NotReady::Ended(status) => palyrad::told(&lines.join("\n"))
-            .unwrap_or_else(|| own(format!("palyrad ended before it was ready ({status})"))),
+            .unwrap_or_else(|| own(unsaid(context, options, &status))),
         NotReady::Slow(limit, parts) if parts.is_empty() => {
             own(format!("palyrad is not ready after {} s; it goes on starting", limit.as_secs()))
         }
@@ -232,4 +239,11 @@ fn failed(context: &Context, log: &Path, begins: u64, why: NotReady) -> Failure 
         context.out().note(&format!("  | {}", printable(line)));
     }
     envelope.with_details(json!({ "log": log.display().to_string(), "last_lines": lines })).into()
+}
+
+/// What is said where palyrad could not say it: its log may be what the disk has no room for.
+fn unsaid(context: &Context, options: &[OsString], status: &str) -> String {
+    let found = preflight::hindrance(context, options, &Variables::new()).ok().flatten();
+    let why = found.map(|Hindrance { told, .. }| format!("; {told}")).unwrap_or_default();
+    format!("palyrad ended before it was ready ({status}){why}")
 }
