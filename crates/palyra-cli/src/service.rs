@@ -10,7 +10,8 @@ use palyra_common::data_dir::{self, Surroundings};
 use crate::failure::Failure;
 use crate::files;
 
-pub(crate) use unit::{MARK, text};
+use unit::MARK;
+pub(crate) use unit::text;
 
 #[cfg(test)]
 mod tests;
@@ -63,6 +64,11 @@ impl Unit {
     /// Whether it is there, for this data directory.
     pub(crate) fn is_installed(&self) -> bool {
         self.path.exists() && self.taken_by.is_none()
+    }
+
+    /// Whether we have written what is there.
+    pub(crate) fn is_ours(&self) -> bool {
+        std::fs::read_to_string(&self.path).is_ok_and(|text| text.starts_with(MARK))
     }
 
     /// Whether the process `pid` is the one that systemd runs under it.

@@ -168,6 +168,8 @@ fn a_unit_of_somebody_else_is_not_replaced_unasked() {
     let unit = foreign_unit(&world, "/bin/true");
     let usual = |arguments: &[&str]| ran(world.command(arguments).env_remove("PALYRA_DATA_DIR"));
     usual(&["daemon", "install"]).expect(2);
+    let asked = usual(&["daemon", "uninstall"]).expect(2).err;
+    assert!(asked.contains("which was written by somebody else"), "{asked}");
     assert!(std::fs::read_to_string(&unit).unwrap().contains("/bin/true"));
     usual(&["daemon", "install", "--no-start", "--yes"]).expect(1);
     assert!(!std::fs::read_to_string(&unit).unwrap().contains("/bin/true"));

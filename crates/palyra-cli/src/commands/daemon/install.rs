@@ -81,14 +81,11 @@ fn respect_others(context: &Context, unit: &Unit, yes: bool) -> Outcome {
              {other} daemon uninstall`"
         )));
     }
-    match std::fs::read_to_string(unit.path()) {
-        Ok(text) if !text.starts_with(service::MARK) => {
-            let path = unit.path().display();
-            let question = format!("{path} was written by somebody else. Replace it?");
-            prompt::confirm(context.out(), &question, yes)
-        }
-        Ok(_) | Err(_) => Ok(()),
+    if !unit.path().exists() || unit.is_ours() {
+        return Ok(());
     }
+    let question = format!("{} was written by somebody else. Replace it?", unit.path().display());
+    prompt::confirm(context.out(), &question, yes)
 }
 
 fn write(unit: &Unit, program: &Path, data_dir: &Path) -> Outcome {

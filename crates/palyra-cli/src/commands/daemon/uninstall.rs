@@ -46,7 +46,8 @@ pub(super) fn run(context: &Context, arguments: &Arguments) -> Outcome {
         );
         return Err(Failure::new(ErrorCode::CommonNotFound, told));
     }
-    let question = format!("Stop the service and remove {path}? The data stays.");
+    let whose = if unit.is_ours() { "" } else { ", which was written by somebody else" };
+    let question = format!("Stop the service and remove {path}{whose}? The data stays.");
     prompt::confirm(context.out(), &question, arguments.yes)?;
     let uninstalled = remove(&unit)?;
     context.out().show(&uninstalled, text)?;
