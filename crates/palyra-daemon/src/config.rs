@@ -84,7 +84,8 @@ pub(crate) struct HttpConfig {
     pub(crate) max_headers: u32,
     /// How deep the JSON of a request may be nested.
     pub(crate) max_json_depth: u32,
-    /// How many connections may be open at once, and as many of gRPC.
+    /// How many connections may be open at once, and as many of gRPC. Once there are as many, those
+    /// that have asked nothing for a second end to make room.
     pub(crate) max_connections: u32,
     /// How many connections of the local owner, through the socket in the data directory, may be
     /// open at once. They count for themselves: whoever fills the one door does not close the other.
@@ -92,7 +93,8 @@ pub(crate) struct HttpConfig {
     /// How many requests are worked on at once. Further ones are told to come back.
     pub(crate) max_requests: u32,
     /// How many of them may be of one principal, so that one token cannot take the place of all
-    /// others; calls over gRPC count among them. The local owner is not counted. 0: any number.
+    /// others; calls over gRPC count among them. The local owner is not counted. More than
+    /// `max_requests` is refused, since it would do nothing. 0: any number.
     pub(crate) max_requests_per_principal: u32,
     /// How many requests per second one credential may make, and twice as many in a burst.
     /// 0: any number.
@@ -238,6 +240,22 @@ impl Config {
             )),
             None => Ok(()),
         }
+    }
+}
+
+impl HttpConfig {
+    /// Refuses a share that is larger than the whole. Only for one that was set: whoever lowers
+    /// `max_requests` alone has not asked for it.
+    fn check_share(&self) -> Result<(), Failure> {
+        let (share, all) = (self.max_requests_per_principal, self.max_requests);
+        if share <= all {
+            return Ok(());
+        }
+        let what = format!(
+            "http.max_requests_per_principal is at most http.max_requests, {all}; or 0, for any \
+             number"
+        );
+        Err(Failure::Option { what })
     }
 }
 

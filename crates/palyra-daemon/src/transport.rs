@@ -4,3 +4,4 @@ pub(crate) mod grpc;
 pub(crate) mod http;
 pub(crate) mod listen;
 mod patient;
+mod room;

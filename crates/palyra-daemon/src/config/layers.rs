@@ -138,6 +138,9 @@ pub(crate) fn layered(given: &Given, file: PathBuf, text: &str) -> Result<Loaded
         what: told::without_quotations(error.message()),
     })?;
     config.check()?;
+    if origins.contains_key("http.max_requests_per_principal") {
+        config.http.check_share()?;
+    }
     let strange_env = strange(&given.env);
     Ok(Loaded { config: Arc::new(config), file, text: text.into(), origins, strange_env })
 }

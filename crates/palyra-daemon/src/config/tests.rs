@@ -83,6 +83,19 @@ fn a_mistake_is_told_by_its_place_and_never_by_what_is_written_there() {
     }
 }
 
+/// It would do nothing, and whoever set it would rely on it.
+#[test]
+fn a_principal_has_no_more_places_than_there_are() {
+    let refused = told("[http]\nmax_requests = 10\nmax_requests_per_principal = 11\n");
+    let what = "http.max_requests_per_principal is at most http.max_requests, 10";
+    assert!(refused.contains(what), "{refused}");
+    let taken = |text| layered(&Given::default(), "palyra.toml".into(), text).unwrap().config;
+    taken("[http]\nmax_requests = 10\nmax_requests_per_principal = 10\n");
+    taken("[http]\nmax_requests = 10\nmax_requests_per_principal = 0\n");
+    // Whoever sets the one alone has not asked for the other.
+    assert_eq!(taken("[http]\nmax_requests = 10\n").http.max_requests_per_principal, 128);
+}
+
 #[test]
 fn a_url_is_not_printed() {
     let url = "postgres://anna:geheim@db/x";

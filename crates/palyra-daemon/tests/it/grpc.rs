@@ -4,7 +4,9 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
+use futures_util::{FutureExt, Stream, StreamExt};
 use palyra_testkit::process::Termination;
+use tokio::sync::oneshot;
 use tonic::client::Grpc;
 use tonic::codegen::http::uri::PathAndQuery;
 use tonic::transport::{Channel, Endpoint};
@@ -65,11 +67,34 @@ async fn get_health(channel: Channel, secret: &str, filler: usize) -> Result<Hea
     client.unary(question, path, codec).await.map(tonic::Response::into_inner)
 }
 
+/// The question for its health, as long as the stream goes on.
+async fn client_streaming<S>(channel: Channel, questions: Request<S>) -> Result<Health, Status>
+where
+    S: Stream<Item = Question> + Send + 'static,
+{
+    let mut client = Grpc::new(channel);
+    client.ready().await.unwrap();
+    let path = PathAndQuery::from_static(GET_HEALTH);
+    let codec: ProstCodec<Question, Health> = ProstCodec::default();
+    client.client_streaming(questions, path, codec).await.map(tonic::Response::into_inner)
+}
+
+/// A stream of nothing, which ends when the other half is dropped.
+fn until_dropped<T: Send + 'static>()
+-> (oneshot::Sender<()>, impl Stream<Item = T> + Send + 'static) {
+    let (end, ended) = oneshot::channel();
+    let nothing = async { ended.await.ok() }.into_stream().filter_map(|_| std::future::ready(None));
+    (end, nothing)
+}
+
+fn list_services() -> ServerReflectionRequest {
+    let list = MessageRequest::ListServices(String::new());
+    ServerReflectionRequest { host: String::new(), message_request: Some(list) }
+}
+
 /// The names of the services, as reflection tells them.
 async fn services(channel: Channel, secret: &str) -> Result<Vec<String>, Status> {
-    let list = MessageRequest::ListServices(String::new());
-    let request = ServerReflectionRequest { host: String::new(), message_request: Some(list) };
-    let request = with_token(futures_util::stream::iter([request]), secret);
+    let request = with_token(futures_util::stream::iter([list_services()]), secret);
     let mut told = ServerReflectionClient::new(channel).server_reflection_info(request).await?;
     let told = told.get_mut().message().await?.unwrap();
     match told.message_response.unwrap() {
@@ -124,6 +149,69 @@ async fn everything_else_needs_a_token_that_allows_it() {
     let revoked = daemon.local("DELETE", &format!("/admin/v1/tokens/{id}"), "");
     assert_eq!(revoked.status, 200, "{revoked:?}");
     assert_refused(ask(&right).await, Code::Unauthenticated, "auth/revoked");
+}
+
+/// Calls that have begun and do not go on take the only place of their principal: one that is not
+/// answered yet, and one whose answer has begun.
+#[tokio::test]
+async fn calls_of_one_principal_leave_room_for_others() {
+    let (daemon, _folder) = Daemon::with_config("[http]\nmax_requests_per_principal = 1\n");
+    let new = r#"{"principal": "operator:anna", "role": "viewer"}"#;
+    daemon.local("POST", "/admin/v1/principals", new);
+    let new = r#"{"name": "a", "scopes": ["status:read"], "principal": "operator:anna"}"#;
+    let annas = daemon.local("POST", "/admin/v1/tokens", new).json();
+    let [(_, slow), (_, other)] = [daemon.token(&["status:read"]), daemon.token(&["status:read"])];
+    let channel = channel(&daemon).await;
+    let ask = async |secret: &str| get_health(channel.clone(), secret, 0).await;
+    let until = async |wanted: Code| {
+        let deadline = Instant::now() + LIMIT;
+        while ask(&other).await.err().map_or(Code::Ok, |status| status.code()) != wanted {
+            assert!(Instant::now() < deadline, "{wanted:?}");
+        }
+    };
+    let kept_out = async || {
+        let busy = ask(&other).await;
+        assert_refused(busy, Code::ResourceExhausted, "http.max_requests_per_principal");
+        let bearer = format!("Authorization: Bearer {other}");
+        assert_eq!(daemon.tcp("GET", "/admin/v1/whoami", &[&bearer], "").status, 429);
+        assert!(ask(annas["secret"].as_str().unwrap()).await.unwrap().ready);
+    };
+    until(Code::Ok).await;
+
+    let (end, questions) = until_dropped();
+    let unanswered = tokio::spawn(client_streaming(channel.clone(), with_token(questions, &slow)));
+    until(Code::ResourceExhausted).await;
+    kept_out().await;
+    drop(end);
+    unanswered.await.unwrap().unwrap_err();
+    until(Code::Ok).await;
+
+    let (end, rest) = until_dropped();
+    let questions = with_token(futures_util::stream::iter([list_services()]).chain(rest), &slow);
+    let mut client = ServerReflectionClient::new(channel.clone());
+    let mut answered = client.server_reflection_info(questions).await.unwrap().into_inner();
+    answered.message().await.unwrap().unwrap();
+    kept_out().await;
+    drop(end);
+    assert!(answered.message().await.unwrap().is_none());
+    until(Code::Ok).await;
+}
+
+#[tokio::test]
+async fn too_many_calls_of_one_token_are_told_to_wait() {
+    let (daemon, _folder) = Daemon::with_config("[http]\nrequests_per_second = 1\n");
+    let [(_, secret), (_, other)] =
+        [daemon.token(&["status:read"]), daemon.token(&["status:read"])];
+    let channel = channel(&daemon).await;
+    let deadline = Instant::now() + LIMIT;
+    let busy = loop {
+        if let Err(busy) = get_health(channel.clone(), &secret, 0).await {
+            break busy;
+        }
+        assert!(Instant::now() < deadline, "nothing is refused");
+    };
+    assert_refused::<()>(Err(busy), Code::ResourceExhausted, "http/busy");
+    assert!(get_health(channel, &other, 0).await.unwrap().ready, "others are not kept out");
 }
 
 #[tokio::test]
@@ -219,6 +307,21 @@ async fn connections_that_only_hold_their_place_lose_it() {
     }
     let (_, secret) = daemon.token(&["status:read"]);
     let waiting = get_health(channel(&daemon).await, &secret, 0);
+    assert!(tokio::time::timeout(LIMIT, waiting).await.unwrap().unwrap().ready);
+}
+
+/// The same, and nobody's patience ends within a test.
+#[tokio::test]
+async fn connections_that_say_nothing_make_room() {
+    const ROOM: usize = 4;
+    let config = format!("[http]\nmax_connections = {ROOM}\nrequest_timeout = \"1h\"\n");
+    let (daemon, _folder) = Daemon::with_config(&config);
+    let mut silent = Vec::new();
+    for _ in 0..ROOM {
+        silent.push(tokio::net::TcpStream::connect(&daemon.running.grpc).await.unwrap());
+    }
+    let (_, secret) = daemon.token(&["status:read"]);
+    let waiting = async { get_health(channel(&daemon).await, &secret, 0).await };
     assert!(tokio::time::timeout(LIMIT, waiting).await.unwrap().unwrap().ready);
 }
 

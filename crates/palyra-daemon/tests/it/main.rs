@@ -19,6 +19,7 @@ mod once;
 mod people;
 mod refusals;
 mod restore;
+mod room;
 mod scopes;
 mod secrets;
 mod storage_faults;

@@ -5,6 +5,7 @@ use std::pin::Pin;
 use std::task::{Context, Poll};
 
 use axum::http::{HeaderValue, Request, Response, header};
+use http_body_util::BodyExt;
 use palyra_common::{ErrorCode, StableErrorEnvelope};
 use palyra_identity::Access;
 use tonic::body::Body;
@@ -60,20 +61,31 @@ where
         let mut inner = std::mem::replace(&mut self.inner, next);
         let app = self.app.clone();
         Box::pin(async move {
-            let mut _slot = None;
+            let mut held = None;
             if needs_login(&app, request.uri().path()) {
                 let bearer = request.headers().get(header::AUTHORIZATION).cloned();
                 match authenticate(&app, bearer).await {
                     Ok((access, slot)) => {
                         request.extensions_mut().insert(access);
-                        _slot = slot;
+                        held = slot;
                     }
                     Err(envelope) => return Ok(refused(&envelope).into_http()),
                 }
             }
-            inner.call(request).await
+            let response = inner.call(request).await?;
+            Ok(response.map(|body| holding(body, held)))
         })
     }
+}
+
+/// The same body, which keeps the slot until it ends: an answer may be a stream, and the call is
+/// under way for as long.
+fn holding(body: Body, slot: Option<Slot>) -> Body {
+    let Some(slot) = slot else { return body };
+    Body::new(body.map_frame(move |frame| {
+        let _held = &slot;
+        frame
+    }))
 }
 
 fn needs_login(app: &App, path: &str) -> bool {

@@ -10,11 +10,10 @@ use futures_util::Stream;
 use futures_util::stream::unfold;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::net::{TcpListener, TcpStream};
-use tokio::sync::{OwnedSemaphorePermit, Semaphore};
-use tokio::time::Sleep;
 use tonic::transport::server::Connected;
 
 use crate::transport::patient::Patient;
+use crate::transport::room::{Place, Room};
 
 /// How long to wait after a connection could not be accepted, as when files run out.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(100);
@@ -24,15 +23,15 @@ const PREFACE_BYTES: usize = 24;
 
 /// The next connection, each time there is room for one. Those who come too early wait in the
 /// queue of the operating system. Whoever does not say what every client says first `within` this
-/// time is cut off; later silence is noticed by the keepalive of HTTP/2.
+/// time, or soon when others wait, is cut off; later silence is noticed by the keepalive of HTTP/2.
 pub(super) fn incoming(
     listener: TcpListener,
     limit: usize,
     within: Duration,
 ) -> impl Stream<Item = io::Result<Counted>> {
-    let permits = Arc::new(Semaphore::new(limit));
-    unfold((listener, permits), move |(listener, permits)| async move {
-        let permit = permits.clone().acquire_owned().await.ok()?;
+    let room = Room::new("gRPC", "http.max_connections", limit);
+    unfold((listener, room), move |(listener, room)| async move {
+        let place = room.enter().await?;
         let stream = loop {
             match listener.accept().await {
                 Ok((stream, _)) => break stream,
@@ -44,10 +43,16 @@ pub(super) fn incoming(
         };
         // Small answers are not held back; without it they are only slower.
         let _ = stream.set_nodelay(true);
-        let preface =
-            Some(Preface { missing: PREFACE_BYTES, due: Box::pin(tokio::time::sleep(within)) });
+        let wanted = place.is_wanted(Arc::default());
+        let due = async move {
+            tokio::select! {
+                () = tokio::time::sleep(within) => {}
+                () = wanted => {}
+            }
+        };
+        let preface = Some(Preface { missing: PREFACE_BYTES, due: Box::pin(due) });
         let stream = Patient::new(stream, within);
-        Some((Ok(Counted { stream, preface, _permit: permit }), (listener, permits)))
+        Some((Ok(Counted { stream, preface, _place: place }), (listener, room)))
     })
 }
 
@@ -56,12 +61,12 @@ pub(super) struct Counted {
     stream: Patient<TcpStream>,
     /// Nothing once it has arrived.
     preface: Option<Preface>,
-    _permit: OwnedSemaphorePermit,
+    _place: Place,
 }
 
 struct Preface {
     missing: usize,
-    due: Pin<Box<Sleep>>,
+    due: Pin<Box<dyn Future<Output = ()> + Send>>,
 }
 
 impl Counted {

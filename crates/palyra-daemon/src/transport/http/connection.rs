@@ -3,6 +3,8 @@
 use std::convert::Infallible;
 use std::future::{Future, poll_fn};
 use std::pin::Pin;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use axum::Router;
@@ -15,15 +17,21 @@ use hyper::service::service_fn;
 use hyper_util::rt::{TokioIo, TokioTimer};
 use palyra_common::ErrorCode;
 use tokio::io::{AsyncRead, AsyncWrite, AsyncWriteExt};
-use tokio::sync::{OwnedSemaphorePermit, watch};
+use tokio::sync::watch;
 use tower::Service;
 
 use super::door::Door;
 use super::unread::{AnswerUnread, raw_answer};
 use crate::transport::patient::Patient;
+use crate::transport::room::Place;
 
 /// How long a client may take to read what it did wrong.
 const LAST_WORDS: Duration = Duration::from_secs(2);
+
+const TOO_LATE: &str = "the head of the request did not arrive within http.request_timeout";
+
+const NO_ROOM: &str = "the head of the request did not arrive in time for others, who wait because \
+                       as many connections are open as may be";
 
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct ConnectionOptions {
@@ -38,8 +46,8 @@ pub(crate) struct Connection {
     pub(crate) options: ConnectionOptions,
     pub(crate) door: Door,
     pub(crate) stop: watch::Receiver<bool>,
-    /// Counts this connection for as long as it lasts.
-    pub(crate) _permit: OwnedSemaphorePermit,
+    /// Kept for as long as the connection lasts.
+    pub(crate) place: Place,
 }
 
 type Answering = Pin<Box<dyn Future<Output = Result<Response, Infallible>> + Send>>;
@@ -52,7 +60,11 @@ impl Connection {
         S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
     {
         let (router, door) = (self.router.clone(), self.door);
+        let asked = Arc::new(AtomicU64::new(0));
+        let (wanted, count) = (self.place.is_wanted(asked.clone()), asked.clone());
+        tokio::pin!(wanted);
         let answer = service_fn(move |request: hyper::Request<Incoming>| -> Answering {
+            count.fetch_add(1, Ordering::Relaxed);
             let mut request: Request = request.map(Body::new);
             request.extensions_mut().insert(door);
             Box::pin(router.clone().call(request))
@@ -65,23 +77,31 @@ impl Connection {
             .max_header_size(self.options.max_head_bytes)
             .max_headers(self.options.max_headers)
             .serve_connection(io, answer);
-        let mut stopping = false;
-        let ended = loop {
+        let mut ending = false;
+        let late = loop {
             tokio::select! {
-                ended = poll_fn(|cx| connection.poll_without_shutdown(cx)) => break ended,
-                _ = self.stop.wait_for(|stop| *stop), if !stopping => {
-                    stopping = true;
+                ended = poll_fn(|cx| connection.poll_without_shutdown(cx)) => {
+                    break ended.is_err_and(|error| error.is_timeout()).then_some(TOO_LATE);
+                }
+                _ = self.stop.wait_for(|stop| *stop), if !ending => {
+                    ending = true;
                     Pin::new(&mut connection).graceful_shutdown();
+                }
+                // What was asked is answered first; whoever never asked has nothing to wait for.
+                () = &mut wanted, if !ending => match asked.load(Ordering::Relaxed) {
+                    0 => break Some(NO_ROOM),
+                    _ => {
+                        ending = true;
+                        Pin::new(&mut connection).graceful_shutdown();
+                    }
                 }
             }
         };
         let parts = connection.into_parts();
         let mut stream = parts.io.into_inner().into_inner().into_inner();
-        if let Err(error) = ended
-            && error.is_timeout()
+        if let Some(what) = late
             && !parts.read_buf.is_empty()
         {
-            let what = "the head of the request did not arrive within http.request_timeout";
             let answer = raw_answer("408 Request Timeout", ErrorCode::HttpSlow, what);
             let told = async { stream.write_all(&answer).await };
             // Whoever is this slow may not be there any more.

@@ -1,15 +1,15 @@
 //! Accepting connections, and letting them end.
 
-use std::sync::Arc;
 use std::time::Duration;
 
 use axum::Router;
 use tokio::net::{TcpListener, TcpStream, UnixListener, UnixStream};
-use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
+use tokio::sync::watch;
 use tokio::task::JoinSet;
 
 use super::connection::{Connection, ConnectionOptions};
 use super::door::Door;
+use crate::transport::room::{Place, Room};
 
 /// How long to wait after a connection could not be accepted, as when files run out.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(100);
@@ -33,19 +33,20 @@ impl Server {
     /// Serves until `stop` says true, then lets requests under way end.
     pub(crate) async fn run(self, listeners: Listeners, stop: watch::Receiver<bool>) {
         let mut stopped = stop.clone();
-        let permits = Arc::new(Semaphore::new(self.max_connections));
-        let local_permits = Arc::new(Semaphore::new(self.max_local_connections));
+        let room = Room::new("HTTP", "http.max_connections", self.max_connections);
+        let (option, places) = ("http.max_local_connections", self.max_local_connections);
+        let local_room = Room::new("local socket", option, places);
         let mut connections = JoinSet::new();
         loop {
             tokio::select! {
-                accepted = accept_tcp(&listeners.tcp, &permits) => {
-                    let Some((permit, stream, door)) = accepted else { continue };
-                    let connection = self.connection(door, stop.clone(), permit);
+                accepted = accept_tcp(&listeners.tcp, &room) => {
+                    let Some((place, stream, door)) = accepted else { continue };
+                    let connection = self.connection(door, stop.clone(), place);
                     connections.spawn(connection.serve(stream));
                 }
-                accepted = accept_local(&listeners.local, &local_permits) => {
-                    let Some((permit, stream)) = accepted else { continue };
-                    let connection = self.connection(Door::Local, stop.clone(), permit);
+                accepted = accept_local(&listeners.local, &local_room) => {
+                    let Some((place, stream)) = accepted else { continue };
+                    let connection = self.connection(Door::Local, stop.clone(), place);
                     connections.spawn(connection.serve(stream));
                 }
                 Some(_) = connections.join_next() => {}
@@ -60,28 +61,20 @@ impl Server {
         connections.shutdown().await;
     }
 
-    fn connection(
-        &self,
-        door: Door,
-        stop: watch::Receiver<bool>,
-        permit: OwnedSemaphorePermit,
-    ) -> Connection {
+    fn connection(&self, door: Door, stop: watch::Receiver<bool>, place: Place) -> Connection {
         let (router, options) = (self.router.clone(), self.connection);
-        Connection { router, options, door, stop, _permit: permit }
+        Connection { router, options, door, stop, place }
     }
 }
 
 /// The next connection, once there is room for one.
-async fn accept_tcp(
-    listener: &TcpListener,
-    permits: &Arc<Semaphore>,
-) -> Option<(OwnedSemaphorePermit, TcpStream, Door)> {
-    let permit = permits.clone().acquire_owned().await.ok()?;
+async fn accept_tcp(listener: &TcpListener, room: &Room) -> Option<(Place, TcpStream, Door)> {
+    let place = room.enter().await?;
     match listener.accept().await {
         Ok((stream, peer)) => {
             // Small answers are not held back; without it they are only slower.
             let _ = stream.set_nodelay(true);
-            Some((permit, stream, Door::Tcp(peer)))
+            Some((place, stream, Door::Tcp(peer)))
         }
         Err(error) => {
             not_accepted(&error).await;
@@ -90,13 +83,10 @@ async fn accept_tcp(
     }
 }
 
-async fn accept_local(
-    listener: &UnixListener,
-    permits: &Arc<Semaphore>,
-) -> Option<(OwnedSemaphorePermit, UnixStream)> {
-    let permit = permits.clone().acquire_owned().await.ok()?;
+async fn accept_local(listener: &UnixListener, room: &Room) -> Option<(Place, UnixStream)> {
+    let place = room.enter().await?;
     match listener.accept().await {
-        Ok((stream, _)) => is_own_user(&stream).then_some((permit, stream)),
+        Ok((stream, _)) => is_own_user(&stream).then_some((place, stream)),
         Err(error) => {
             not_accepted(&error).await;
             None
