@@ -8,6 +8,7 @@ mod config_command;
 mod doctor;
 mod failure;
 mod flags;
+mod folder;
 mod hosts;
 mod log;
 mod metrics;

@@ -23,6 +23,7 @@ const TELL_EVERY: Duration = Duration::from_secs(1);
 /// Restores `file` to where the daemon would look for its data.
 pub(crate) async fn restore(flags: &Flags, file: &Path) -> Result<(), Failure> {
     let data_dir = flags.data_dir().ok_or(Failure::NoDataDir)?;
+    crate::folder::check(&data_dir)?;
     let loaded = config::load(&flags.given(), &data_dir)?;
     let config = loaded.config.storage.clone();
     let input = open(file)?;

@@ -26,8 +26,8 @@ use crate::config::{Given, Loaded};
 use crate::failure::Failure;
 use crate::runtime_file::RuntimeFile;
 use crate::transport::http::{Listeners, login_link, router};
-use crate::transport::{grpc, http, listen};
-use crate::{audit, log, metrics, settings};
+use crate::transport::{grpc, http};
+use crate::{audit, folder, log, metrics, settings};
 
 /// How often old rows are looked for.
 const SWEEP_EVERY: palyra_common::time::Duration = palyra_common::time::Duration::from_mins(10);
@@ -37,9 +37,10 @@ pub(crate) async fn serve(given: Given, data_dir: &Path, loaded: Loaded) -> Resu
     // Listen first: a signal that comes during the start is not lost.
     let mut stop = Stop::listen().map_err(|error| Failure::Startup(error.into()))?;
     let hangup = signal(SignalKind::hangup()).map_err(|error| Failure::Startup(error.into()))?;
-    listen::check_socket_path(data_dir)?;
+    folder::check(data_dir)?;
     let redactor = Redactor::new();
     let log = log::start(&loaded.config.log, redactor.clone())?;
+    folder::warn(data_dir);
     for name in &loaded.strange_env {
         tracing::warn!(name, "this variable looks like an option of Palyra and is none");
     }

@@ -1,6 +1,7 @@
 //! The daemon in the background.
 
 use std::io::{BufRead, BufReader, Write};
+use std::os::unix::fs::PermissionsExt;
 use std::process::Stdio;
 
 use palyra_testkit::fs::SmallDisk;
@@ -300,6 +301,8 @@ fn a_full_disk_is_seen_before_anything_is_stopped_and_is_not_called_ready() {
 fn a_start_on_a_full_disk_says_so() {
     let Some(disk) = SmallDisk::mount(4 << 20).unwrap() else { return };
     let world = World::new();
+    // One that others can change is refused for that.
+    std::fs::set_permissions(disk.path(), PermissionsExt::from_mode(0o700)).unwrap();
     std::os::unix::fs::symlink(disk.path(), world.data_dir()).unwrap();
     let _ = std::fs::write(disk.path().join("filler"), vec![0u8; 8 << 20]);
     let arguments = [&["daemon", "start", "--"][..], &FREE_PORTS].concat();

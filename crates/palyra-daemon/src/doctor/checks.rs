@@ -15,6 +15,7 @@ use palyra_storage::{Database, MIGRATIONS, OpenOptions, StorageError};
 use super::{advised, check};
 use crate::config::{Config, Loaded};
 use crate::failure::Failure;
+use crate::folder::{self, Openness};
 use crate::transport::listen;
 
 /// What a start writes at once: its runtime file, its log and the first pages of the database.
@@ -81,7 +82,7 @@ fn is_full(error: &std::io::Error) -> bool {
     matches!(error.kind(), ErrorKind::StorageFull | ErrorKind::QuotaExceeded)
 }
 
-/// Whether others on this machine can look into the data directory.
+/// Whether others on this machine can look into the data directory, or change it.
 pub(super) fn private_folder(folder: &Path) -> Check {
     let name = "data_directory_private";
     let mode = match std::fs::metadata(folder) {
@@ -92,17 +93,22 @@ pub(super) fn private_folder(folder: &Path) -> Check {
         }
     };
     let seen = format!("{} has mode {mode:o}", folder.display());
-    if mode & 0o077 == 0 {
-        return check(name, CheckState::Ok, seen);
-    }
-    let open = check(name, CheckState::Warning, seen);
-    let advice = format!("Others can look into it: chmod 700 {}", folder.display());
+    let (state, can) = match Openness::of(mode) {
+        Openness::Private => return check(name, CheckState::Ok, seen),
+        Openness::Readable => (CheckState::Warning, "look into it"),
+        Openness::Writable => (CheckState::Failed, "change it"),
+    };
+    let open = check(name, state, seen);
+    let advice = format!("Others can {can}: chmod 700 {}", folder.display());
     Check { fixable: true, ..advised(open, advice) }
 }
 
 /// Whether the data directory is there, or can be made, and takes files.
 pub(super) fn storage_path(folder: &Path) -> Check {
     let name = "storage_path";
+    if let Err(failure) = folder::check(folder) {
+        return check(name, CheckState::Failed, failure.envelope().message());
+    }
     let place = existing(folder);
     let written = tempfile::Builder::new().prefix(".palyra-preflight").tempfile_in(place);
     // A full disk takes names, but nothing in them.

@@ -4,7 +4,7 @@ use std::net::SocketAddr;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
-use palyra_common::data_dir::{LONGEST_PATH, SOCKET};
+use palyra_common::data_dir::SOCKET;
 use palyra_common::deployment_profiles::{BindReason, BindRequest, TlsMode, judge_bind};
 use palyra_common::{DeploymentProfile, ErrorCode, StableErrorEnvelope};
 use tokio::net::{TcpListener, UnixListener};
@@ -48,19 +48,6 @@ pub(crate) async fn socket(data_dir: &Path) -> Result<(UnixListener, PathBuf), F
     // Whoever comes before this is turned away by the check of their user id.
     std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o600)).map_err(wrong)?;
     Ok((listener, path))
-}
-
-/// Refuses a data directory whose socket nobody could open, before anything is made in it.
-pub(crate) fn check_socket_path(data_dir: &Path) -> Result<(), Failure> {
-    let length = data_dir.as_os_str().len();
-    if length <= LONGEST_PATH {
-        return Ok(());
-    }
-    let what = format!(
-        "the path of the data directory has {length} bytes, and at most {LONGEST_PATH} leave room for the \
-         socket in it; choose a shorter one with --data-dir"
-    );
-    Err(Failure::Option { what })
 }
 
 /// Why the profile does not allow this address, if it does not.

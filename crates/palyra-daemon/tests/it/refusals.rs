@@ -1,7 +1,11 @@
 //! Bad requests: each is told why, and the daemon goes on.
 
+use std::ffi::OsStr;
+use std::fs::Permissions;
 use std::io::{Read, Write};
 use std::net::{TcpListener, TcpStream};
+use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::PermissionsExt;
 
 use crate::daemon::{Daemon, LIMIT, palyrad, parse, refused};
 
@@ -249,6 +253,41 @@ fn an_address_that_others_can_reach_is_refused() {
         .output()
         .unwrap();
     assert!(String::from_utf8_lossy(&checked.stderr).contains("daemon/address_refused"));
+}
+
+/// Whoever may write there may put a socket, a database or a configuration in place of ours.
+#[test]
+fn a_data_directory_that_others_may_change_is_refused() {
+    let with_mode = |mode| {
+        let folder = tempfile::tempdir().unwrap();
+        std::fs::set_permissions(folder.path(), Permissions::from_mode(mode)).unwrap();
+        folder
+    };
+    for mode in [0o777, 0o1777, 0o770, 0o702, 0o720] {
+        let folder = with_mode(mode);
+        let (code, told) = refused(palyrad().data_dir(folder.path()));
+        assert_eq!(code, Some(2), "{mode:o}: {told}");
+        assert!(told.contains(&format!("chmod 700 '{}'", folder.path().display())), "{told}");
+        assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 0, "nothing is made in it");
+    }
+    let folder = with_mode(0o755);
+    let daemon = Daemon::of(palyrad().data_dir(folder.path()));
+    daemon.process.wait_for_line("others can look into the data directory", LIMIT).unwrap();
+    std::fs::set_permissions(folder.path(), Permissions::from_mode(0o720)).unwrap();
+    let checks = daemon.local("GET", "/admin/v1/doctor", "").json();
+    let mut checks = checks["checks"].as_array().unwrap().iter();
+    let found = checks.find(|check| check["name"] == "data_directory_private").unwrap();
+    assert_eq!((&found["state"], &found["fixable"]), (&"failed".into(), &true.into()), "{found}");
+}
+
+#[test]
+fn a_data_directory_whose_name_is_no_text_is_refused() {
+    let folder = tempfile::tempdir().unwrap();
+    let strange = folder.path().join(OsStr::from_bytes(b"caf\xe9"));
+    let (code, told) = refused(palyrad().data_dir(&strange));
+    assert_eq!(code, Some(2), "{told}");
+    assert!(told.contains("is not UTF-8") && told.contains("--data-dir"), "{told}");
+    assert!(!strange.exists());
 }
 
 #[test]

@@ -11,7 +11,7 @@ use crate::failure::{Failure, Outcome};
 use crate::palyrad;
 use crate::service::Unit;
 
-/// What others must not be able to read, with the permissions that it should have.
+/// What others must not be able to read or change, with the permissions that it should have.
 struct Private {
     check: &'static str,
     path: PathBuf,
@@ -56,7 +56,7 @@ fn restrict(private: &Private) -> Outcome {
 }
 
 fn privacy(private: &Private) -> Check {
-    let shown = private.path.display();
+    let (shown, mut fixable) = (private.path.display(), false);
     let (state, seen, advice) = match std::fs::metadata(&private.path) {
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
             (CheckState::Skipped, format!("{shown} is not there yet"), None)
@@ -68,16 +68,17 @@ fn privacy(private: &Private) -> Check {
         ),
         Ok(found) => {
             let mode = found.permissions().mode() & 0o777;
+            fixable = mode & 0o077 != 0;
             let seen = format!("{shown} has mode {mode:o}");
-            if mode & 0o077 == 0 {
-                (CheckState::Ok, seen, None)
-            } else {
-                let advice = format!("Others can look into it: chmod {:o} {shown}", private.mode);
-                (CheckState::Warning, seen, Some(advice))
+            let advice =
+                |can: &str| Some(format!("Others can {can}: chmod {:o} {shown}", private.mode));
+            match mode {
+                _ if !fixable => (CheckState::Ok, seen, None),
+                _ if mode & 0o022 == 0 => (CheckState::Warning, seen, advice("look into it")),
+                _ => (CheckState::Failed, seen, advice("change it")),
             }
         }
     };
-    let fixable = state == CheckState::Warning;
     Check { name: private.check.into(), state, seen, advice, fixable }
 }
 

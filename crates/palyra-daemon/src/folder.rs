@@ -1,0 +1,77 @@
+//! Whether a folder can be the data directory, before anything is made in it.
+
+use std::os::unix::fs::PermissionsExt;
+use std::path::Path;
+
+use palyra_common::data_dir::LONGEST_PATH;
+
+use crate::failure::Failure;
+
+/// What others may do in a folder.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Openness {
+    Private,
+    /// They see the names of files, or get at those whose permissions allow it.
+    Readable,
+    /// They may put a socket, a database or a configuration of theirs in place of ours.
+    Writable,
+}
+
+impl Openness {
+    /// Of a folder with these permissions.
+    pub(crate) fn of(mode: u32) -> Self {
+        match mode {
+            mode if mode & 0o022 != 0 => Self::Writable,
+            mode if mode & 0o077 != 0 => Self::Readable,
+            _ => Self::Private,
+        }
+    }
+}
+
+/// Refuses a folder whose socket nobody could open, whose name cannot be told, or in which others
+/// could act for us. One that is not there is made private.
+pub(crate) fn check(folder: &Path) -> Result<(), Failure> {
+    let refuse = |what| Err(Failure::Option { what });
+    let length = folder.as_os_str().len();
+    if length > LONGEST_PATH {
+        return refuse(format!(
+            "the path of the data directory has {length} bytes, and at most {LONGEST_PATH} leave room for the \
+             socket in it; choose a shorter one with --data-dir"
+        ));
+    }
+    if folder.to_str().is_none() {
+        return refuse(format!(
+            "the path of the data directory, {}, is not UTF-8; choose another one with --data-dir",
+            folder.display()
+        ));
+    }
+    // Whatever else is wrong with it is told by whoever opens it.
+    let Some(mode) = mode(folder) else { return Ok(()) };
+    match Openness::of(mode) {
+        Openness::Private | Openness::Readable => Ok(()),
+        Openness::Writable => refuse(format!(
+            "others can change the data directory {} (mode {mode:o}), and so act as its owner; after making \
+             sure that nobody has, run {}",
+            folder.display(),
+            close(folder)
+        )),
+    }
+}
+
+/// Tells once if others can look into the data directory.
+pub(crate) fn warn(folder: &Path) {
+    let Some(mode) = mode(folder) else { return };
+    if Openness::of(mode) != Openness::Private {
+        let (mode, advice) = (format!("{mode:o}"), close(folder));
+        tracing::warn!(mode, advice, "others can look into the data directory");
+    }
+}
+
+/// The command that makes a folder private.
+fn close(folder: &Path) -> String {
+    format!("chmod 700 '{}'", folder.display().to_string().replace('\'', r"'\''"))
+}
+
+fn mode(folder: &Path) -> Option<u32> {
+    std::fs::metadata(folder).ok().map(|folder| folder.permissions().mode() & 0o7777)
+}
