@@ -69,7 +69,8 @@ impl Identity {
         Ok(self.code_for(by, None, None, origin).await?.0)
     }
 
-    /// A code for an owner to send to somebody else, within the same bounds.
+    /// A code for an owner to send to somebody else, within the same bounds. For oneself it is
+    /// [`handoff_code`](Self::handoff_code).
     pub async fn invitation_code(
         &self,
         by: &Access,
@@ -103,7 +104,10 @@ impl Identity {
         origin: &Origin,
     ) -> Result<(LoginCode, Option<Timestamp>), AuthError> {
         by.require(Scope::LoginsWrite)?;
-        let lasts = if named.is_some() { INVITATION_CODE_LASTS } else { HANDOFF_CODE_LASTS };
+        let lasts = match &named {
+            Some(other) if *other != by.principal => INVITATION_CODE_LASTS,
+            Some(_) | None => HANDOFF_CODE_LASTS,
+        };
         let (code, audit) = (self.new_code(lasts), Audit::by(by, origin, self.now()));
         let (digest, expires_at) = (Digest::of(&code.secret), code.expires_at);
         let (by, idle) = (by.clone(), self.0.logins.idle);

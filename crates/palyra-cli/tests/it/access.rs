@@ -75,6 +75,10 @@ fn somebody_is_let_in_and_shut_out_again() {
     assert!(asked.err.contains("--yes"), "{asked:?}");
     let ended = world.palyra(&["auth", "logins", "end", id, "--yes", "--json"]).expect(0).json();
     assert!(ended["ended_at"].is_number(), "{ended}");
+    let asked = world.palyra(&["auth", "principals", "disable", "anna"]).expect(2);
+    assert!(asked.err.contains("for good"), "{asked:?}");
+    let help = world.palyra(&["auth", "principals", "disable", "--help"]).expect(0).out;
+    assert!(help.contains("cannot be undone"), "{help}");
     world.palyra(&["auth", "principals", "disable", "anna", "--yes"]).expect(0);
     let arguments = ["auth", "login-link", "--for", "anna", "--json"];
     let refused = world.palyra(&arguments);

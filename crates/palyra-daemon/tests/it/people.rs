@@ -44,6 +44,9 @@ fn a_person_is_added_let_in_and_disabled() {
     assert_eq!((gone.status, gone.code().as_str()), (401, "auth/revoked"));
     let owner = daemon.local("DELETE", "/admin/v1/principals/operator:owner", "");
     assert_eq!((owner.status, owner.code().as_str()), (409, "common/conflict"));
+    let again = add(&daemon, "operator:anna", "viewer");
+    assert_eq!((again.status, again.code().as_str()), (409, "common/conflict"));
+    assert!(again.body.contains("was disabled, which is for good"), "{again:?}");
     let nobody = daemon.local("DELETE", "/admin/v1/principals/nobody", "");
     assert_eq!(nobody.status, 404, "{nobody:?}");
     let members = daemon.local("GET", "/admin/v1/principals", "").json();

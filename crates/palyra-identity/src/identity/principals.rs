@@ -89,7 +89,11 @@ impl Identity {
                 return Ok(Made::Before(member));
             }
             if !principals::add(tx, &principal, role, audit.at())? {
-                let what = "is there already";
+                let found = principals::find(tx, &principal)?;
+                let what = match found.and_then(|found| found.disabled_at) {
+                    Some(_) => "was disabled, which is for good; add them under another name",
+                    None => "is there already",
+                };
                 return Err(AuthError::PrincipalConflict { principal: principal.clone(), what });
             }
             let (subject, detail) = (principal.to_string(), json!({ "role": role.as_str() }));

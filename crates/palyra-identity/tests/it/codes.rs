@@ -3,8 +3,8 @@
 use palyra_common::error::ErrorCode;
 use palyra_common::ids::Principal;
 use palyra_common::runtime_contracts::{Role, Scope};
-use palyra_common::time::Duration;
-use palyra_identity::{Identity, Refusal, role_scopes};
+use palyra_common::time::{Clock, Duration};
+use palyra_identity::{HANDOFF_CODE_LASTS, INVITATION_CODE_LASTS, Identity, Refusal, role_scopes};
 
 use crate::world::{World, new_token, on_every_engine, refused};
 
@@ -13,6 +13,7 @@ on_every_engine!(
     of_many_who_redeem_one_wins,
     two_first_codes_make_one_owner,
     a_code_expires,
+    a_link_for_oneself_lasts_as_long_by_name,
     the_first_code_that_is_used_ends_the_others,
     a_link_that_nobody_opened_is_no_login,
     the_local_owner_needs_no_row,
@@ -75,6 +76,15 @@ async fn two_first_codes_make_one_owner(world: World) {
     assert_eq!(refused(lost), ErrorCode::AuthLinkExpired);
     let owners = world.journal().await;
     assert_eq!(owners.iter().filter(|line| line.contains("owner.created")).count(), 1);
+}
+
+async fn a_link_for_oneself_lasts_as_long_by_name(world: World) {
+    let (by, anna) = (world.identity.local_owner(), "operator:anna".parse().unwrap());
+    world.identity.add_principal(&by, &anna, Role::Operator, &world.origin).await.unwrap();
+    for (who, lasts) in [(&by.principal, HANDOFF_CODE_LASTS), (&anna, INVITATION_CODE_LASTS)] {
+        let code = world.identity.invitation_code(&by, who, &world.origin).await.unwrap();
+        assert_eq!(code.expires_at, world.clock.now() + lasts, "{who}");
+    }
 }
 
 async fn a_code_expires(world: World) {

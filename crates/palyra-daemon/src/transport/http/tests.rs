@@ -158,6 +158,19 @@ async fn a_handoff_link_works_for_a_minute() {
     assert_eq!(house.follow(&link).await.status, StatusCode::OK);
 }
 
+/// Somebody opened it by hand, or copied half of it.
+#[tokio::test]
+async fn a_link_without_its_code_is_told_as_a_page() {
+    let house = House::open().await;
+    for path in ["/console/v1/login", "/console/v1/login?", "/console/v1/login?cod=a"] {
+        let told = house.follow(path).await;
+        assert_eq!(told.status, StatusCode::NOT_FOUND, "{told:?}");
+        assert!(told.body.starts_with("<!doctype html>"), "{told:?}");
+        assert!(told.body.contains("palyra dashboard"), "{told:?}");
+        assert!(told.body.contains("<code>auth/link_unknown</code>"), "{told:?}");
+    }
+}
+
 #[tokio::test]
 async fn a_login_that_nobody_uses_ends() {
     let house = House::open().await;

@@ -10,6 +10,8 @@ use crate::output::Output;
 use crate::prompt;
 
 /// Disable a person for good, with all that they made
+///
+/// It cannot be undone: whoever comes back is added under another name.
 #[derive(Debug, clap::Args)]
 #[command(
     verbatim_doc_comment,
@@ -29,12 +31,15 @@ pub(crate) struct Arguments {
 
 pub(super) async fn run(context: &Context, arguments: Arguments) -> Outcome {
     let who = &arguments.principal;
-    let question = format!("Disable {who}? Their logins, tokens and all made with them end now.");
+    let question = format!(
+        "Disable {who} for good? Their logins, tokens and all made with them end now, and the name \
+         cannot be enabled or added again."
+    );
     prompt::confirm(context.out(), &question, arguments.yes)?;
     let disabled = context.client()?.disable_principal(who).await?;
     context.out().show(&disabled, text)
 }
 
 fn text(_: &Output, member: &Member) -> String {
-    format!("{} is disabled.\n", member.principal)
+    format!("{} is disabled for good.\n", member.principal)
 }

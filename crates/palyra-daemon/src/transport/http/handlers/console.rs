@@ -37,13 +37,17 @@ pub(crate) async fn login(
     Extension(door): Extension<Door>,
     method: Method,
     headers: HeaderMap,
-    QueryOf(link): QueryOf<Link>,
+    link: Answer<QueryOf<Link>>,
 ) -> Response {
     if method != Method::GET {
         // Whoever only looks must not use the link up.
         let what = "a login link is opened with GET";
         return Refusal::new(ErrorCode::HttpMethod, what).into_response();
     }
+    let Ok(QueryOf(link)) = link else {
+        let what = "the address is that of a login link without its code";
+        return page::refused(&Refusal::new(ErrorCode::AuthLinkUnknown, what));
+    };
     let new = match app.identity.redeem(&link.code, &Origin::new(&door.origin())).await {
         Ok(new) => new,
         Err(error) => return page::refused(&Refusal::from(error)),

@@ -63,6 +63,8 @@ pub(crate) async fn add_principal(
 }
 
 /// Disables a person for good, with all that they made; doing it twice is doing it once
+///
+/// A name that was disabled is never enabled or added again: whoever comes back gets another one.
 #[utoipa::path(delete, path = "/admin/v1/principals/{id}", tag = "access",
     params(("id" = Principal, Path, description = "Who, as operator:anna")),
     responses((status = 200, body = Member)))]
