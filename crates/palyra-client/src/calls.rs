@@ -140,7 +140,7 @@ impl Client {
         self.json(self.admin(Method::DELETE, &["tokens", &id.to_string()])).await
     }
 
-    /// The names of secrets.
+    /// A page of names of secrets; `after` is the `next` of the page before.
     pub async fn secrets(&self, after: Option<String>) -> Result<Page<Secret>, ClientError> {
         let query: Vec<_> = after.map(|after| ("after", after)).into_iter().collect();
         let path = ["admin", "v1", "secrets"];

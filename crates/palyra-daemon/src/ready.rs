@@ -3,6 +3,7 @@
 use std::time::{Duration, Instant};
 
 use palyra_common::api::Readiness;
+use palyra_common::time::Timestamp;
 use palyra_common::{ErrorCode, StableErrorEnvelope};
 use palyra_storage::EngineKind;
 use palyra_vault::KeyState;
@@ -20,6 +21,7 @@ const FRESH: Duration = Duration::from_secs(1);
 /// What a look at the parts showed.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Look {
+    began: Option<Instant>,
     at: Option<Instant>,
     pub(crate) schema: i64,
     pub(crate) has_owner: bool,
@@ -29,6 +31,8 @@ pub(crate) struct Look {
     pub(crate) key_id: Option<String>,
     /// Why secrets cannot be used.
     pub(crate) vault: Option<StableErrorEnvelope>,
+    /// When that was found.
+    pub(crate) vault_failed_at: Option<Timestamp>,
     /// The parts that are not ready.
     pub(crate) waiting_for: Vec<String>,
 }
@@ -68,6 +72,16 @@ pub(crate) async fn cached(app: &App) -> std::sync::Arc<Look> {
     cache.last.load()
 }
 
+/// A look that began after it was asked for. Of those who ask at the same time one looks for all.
+pub(crate) async fn fresh(app: &App) -> std::sync::Arc<Look> {
+    let (cache, asked) = (&app.last_look, Instant::now());
+    let _looking = cache.looking.lock().await;
+    if cache.last.load().began.is_none_or(|began| began < asked) {
+        cache.last.store(look(app).await);
+    }
+    cache.last.load()
+}
+
 /// How the master key is, unless its source takes too long: it may be a program that waits, or a
 /// keyring that asks somebody.
 pub(crate) async fn vault_key(app: &App) -> Result<Option<KeyState>, StableErrorEnvelope> {
@@ -81,7 +95,8 @@ pub(crate) fn slow_key(app: &App) -> String {
 }
 
 async fn look(app: &App) -> Look {
-    let mut look = Look { key_source: app.vault.key_source(), ..Look::default() };
+    let (key_source, began) = (app.vault.key_source(), Some(Instant::now()));
+    let mut look = Look { key_source, began, ..Look::default() };
     let database = async {
         let schema = app.db.schema().await.map(|schema| schema.version).ok()?;
         let has_owner = app.identity.has_owner().await.ok()?;
@@ -100,7 +115,13 @@ async fn look(app: &App) -> Look {
                 let slow = StableErrorEnvelope::new(ErrorCode::VaultNoKey, slow_key(app));
                 look.vault = Some(slow);
             }
-            Err(problem) => look.vault = Some(problem),
+            Err(problem) => {
+                look.vault = Some(problem);
+                look.vault_failed_at = app.vault.failed_at();
+            }
+        }
+        if look.vault.is_some() {
+            look.vault_failed_at.get_or_insert(app.clock.now());
         }
     }
     // Reading goes on there, but no work can be taken.

@@ -32,8 +32,8 @@ pub use name::{MAX_NAME_CHARS, SecretName, SecretNameError, SecretScope};
 pub use redact::{MIN_VALUE_CHARS, RedactingWriter, Redactor};
 pub use secret::SecretString;
 pub use source::{KeyProblem, PASSPHRASE_VARIABLE};
-pub use store::secrets::{SecretInfo, VersionInfo};
+pub use store::secrets::{SecretInfo, SecretPage, VersionInfo};
 pub use vault::{
     Actor, KEYS_KEPT, KeyState, MAX_TOTAL_BYTES, MAX_VALUE_BYTES, MAX_VERSIONS, NewMaster,
-    NextStep, RedactionFeed, Rotated, TOPIC, Use, VERSIONS_KEPT, Vault,
+    NextStep, PAGE_LIMIT, RedactionFeed, Rotated, TOPIC, Use, VERSIONS_KEPT, Vault,
 };

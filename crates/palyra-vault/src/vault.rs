@@ -4,6 +4,7 @@ mod audit;
 mod bound;
 mod feed;
 mod keys;
+mod list;
 mod open;
 mod recent;
 mod rotate;
@@ -18,6 +19,7 @@ use palyra_common::time::Clock;
 use palyra_storage::{Database, StorageError, Topic, Tx};
 
 pub use feed::RedactionFeed;
+pub use list::PAGE_LIMIT;
 pub use rotate::{NewMaster, NextStep, Rotated};
 
 use crate::VaultError;
@@ -27,7 +29,7 @@ use crate::redact::{Learnt, Mark, Redactor};
 use crate::seal::{self, Bound};
 use crate::secret::SecretString;
 use crate::source::{KeyProblem, Source};
-use crate::store::secrets::{self, Locked, SecretInfo, Set};
+use crate::store::secrets::{self, Locked, Set};
 use crate::store::vault_keys;
 use audit::Entry;
 use recent::Recent;
@@ -169,12 +171,6 @@ impl Vault {
             }
         }
         Err(key_keeps_changing())
-    }
-
-    /// Every secret: names, versions, when and by whom they were set. Never a value, so it works
-    /// without the key.
-    pub async fn list(&self) -> Result<Vec<SecretInfo>, VaultError> {
-        Ok(self.0.db.read(secrets::list).await?)
     }
 
     /// Removes a secret with all its versions. Works without the key: this is how secrets go whose

@@ -60,6 +60,9 @@ fn vault(status: &Status) -> Cell {
                 format!("no secret yet; the first one makes the key, from {source}").into()
             }
         },
-        Some(problem) => Cell::toned(Tone::Bad, problem.to_string()),
+        Some(problem) => {
+            let seen = status.vault.problem_seen_at.map(|at| format!(" (seen at {at})"));
+            Cell::toned(Tone::Bad, format!("{problem}{}", seen.unwrap_or_default()))
+        }
     }
 }

@@ -1,6 +1,7 @@
 //! Values go in by standard input or a hidden prompt, and never come out.
 
 use std::io::{Read, Write};
+use std::os::unix::net::UnixStream;
 use std::process::{ChildStdin, Command, Stdio};
 
 use crate::world::World;
@@ -142,4 +143,33 @@ fn control_c_at_the_prompt_puts_the_terminal_back() {
     assert!(seen.contains("code=130"), "{seen}");
     assert!(is_as_before(&seen), "{seen}");
     assert!(world.palyra(&["secrets", "list"]).expect(0).out.contains("no secret"));
+}
+
+#[test]
+fn every_page_of_secrets_is_listed() {
+    let world = World::new();
+    let _daemon = world.palyrad();
+    // One more than a page has.
+    for number in 0..=200 {
+        store(&world, &format!("key-{number:03}"));
+    }
+    let listed = world.palyra(&["secrets", "list", "--json"]).expect(0).json();
+    let items = listed["items"].as_array().unwrap();
+    assert_eq!((items.len(), &items[200]["name"]), (201, &"key-200".into()));
+    assert!(listed.get("next").is_none(), "{listed}");
+}
+
+/// Without a process for each.
+fn store(world: &World, name: &str) {
+    let mut stream = UnixStream::connect(world.data_dir().join("palyra.sock")).unwrap();
+    let body = format!(r#"{{"value": "{VALUE}"}}"#);
+    let ask = format!(
+        "PUT /admin/v1/secrets/global/{name} HTTP/1.1\r\nHost: palyra\r\nConnection: close\r\n\
+         Content-Type: application/json\r\nContent-Length: {}\r\n\r\n{body}",
+        body.len()
+    );
+    stream.write_all(ask.as_bytes()).unwrap();
+    let mut answer = String::new();
+    stream.read_to_string(&mut answer).unwrap();
+    assert!(answer.starts_with("HTTP/1.1 200"), "{answer}");
 }

@@ -74,6 +74,10 @@ pub struct VaultStatus {
     /// Why secrets cannot be used; absent when they can.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub problem: Option<StableErrorEnvelope>,
+    /// When that was found. A passphrase, command or keyring that failed is asked again after 30
+    /// seconds, or when a secret is needed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub problem_seen_at: Option<Timestamp>,
 }
 
 /// What a series of checks found.

@@ -159,7 +159,7 @@ error_codes! {
         hint: "Give the key back to its source (key file, keyring, passphrase or command); everything else works without it. If the key is lost, its secrets are lost: delete them and set them again.";
     VaultWrongKey = "vault/wrong_key", Final,
         means: "the master key is not the one that the secrets were locked with",
-        hint: "Nothing was changed. Bring back the key with the id that the message names, or point `vault` to the source that has it; old keys are beside the key file, named by their id. If it is lost, its secrets are lost and nothing else: delete them and set them again.";
+        hint: "Nothing was changed. Bring back the key with the id that the message names, or point `vault` to the source that has it; old keys are named by their id, beside the key file or in the keyring, whichever had them. If it is lost, its secrets are lost and nothing else: delete them and set them again.";
     VaultDamaged = "vault/damaged", Final,
         means: "a stored secret does not match its seal",
         hint: "It was changed or damaged after it was stored. Restore a backup, or set the secret again.";

@@ -101,6 +101,34 @@ fn what_is_logged_is_logged_without_values() {
     assert!(logs.lines().skip(before).all(|line| !line.contains(CANARY)), "{logs}");
 }
 
+#[test]
+fn a_list_of_secrets_has_pages() {
+    let daemon = Daemon::start();
+    let names = ["agent:a/x", "global/a", "global/b", "skill:s/a"];
+    for name in names {
+        let path = format!("/admin/v1/secrets/{name}");
+        assert_eq!(daemon.local("PUT", &path, r#"{"value": "geheim"}"#).status, 200);
+        assert_eq!(daemon.local("PUT", &path, r#"{"value": "anders"}"#).status, 200);
+    }
+    let mut path = "/admin/v1/secrets?limit=3".to_owned();
+    let mut pages = Vec::new();
+    loop {
+        let page = daemon.local("GET", &path, "").json();
+        let items = page["items"].as_array().unwrap().iter().map(|item| {
+            assert_eq!(item["versions"].as_array().unwrap().len(), 2, "{item}");
+            format!("{}/{}", item["scope"].as_str().unwrap(), item["name"].as_str().unwrap())
+        });
+        pages.push(items.collect::<Vec<_>>());
+        let Some(next) = page["next"].as_str() else { break };
+        path = format!("/admin/v1/secrets?limit=3&after={next}");
+    }
+    assert_eq!(pages, [&names[..3], &names[3..]]);
+    for query in ["limit=0", "limit=201", "after=nothing", "before=global/a"] {
+        let refused = daemon.local("GET", &format!("/admin/v1/secrets?{query}"), "");
+        assert_eq!((refused.status, refused.code().as_str()), (400, "http/malformed"), "{query}");
+    }
+}
+
 /// No file below `folder` holds one of `texts`.
 fn assert_absent(folder: &Path, texts: &[&str]) {
     for entry in std::fs::read_dir(folder).unwrap() {
@@ -137,10 +165,14 @@ fn a_lost_key_stops_secrets_and_nothing_else() {
     assert_eq!((lost.status, lost.code().as_str()), (409, "vault/no_key"));
     let status = daemon.local("GET", "/admin/v1/status", "").json();
     assert_eq!(status["vault"]["problem"]["code"], "vault/no_key");
+    assert!(status["vault"]["problem_seen_at"].is_number(), "{status}");
     assert_eq!(status["ready"], true, "the rest works");
 
     std::fs::write(&file, &right).unwrap();
     std::fs::set_permissions(&file, std::fs::Permissions::from_mode(0o600)).unwrap();
+    let status = daemon.local("GET", "/admin/v1/status", "").json();
+    assert!(status["vault"].get("problem").is_none(), "it was looked at again: {status}");
+    assert!(status["vault"]["key_id"].is_string(), "{status}");
     assert_eq!(daemon.local("PUT", "/admin/v1/secrets/global/y", &value).status, 200);
     drop(folder);
 }

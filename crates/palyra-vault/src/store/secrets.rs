@@ -23,8 +23,10 @@ const PRUNE: Sql = sql!("DELETE FROM secrets WHERE scope = $1 AND name = $2 AND 
 
 const DELETE: Sql = sql!("DELETE FROM secrets WHERE scope = $1 AND name = $2");
 
-const LIST: Sql = sql!(
+const PAGE: Sql = sql!(
     "SELECT scope, name, version, created_at, created_by FROM secrets
+     WHERE (scope, name) IN (SELECT DISTINCT scope, name FROM secrets
+         WHERE (scope, name) > ($1, $2) ORDER BY scope, name LIMIT $3)
      ORDER BY scope, name, version DESC"
 );
 
@@ -66,6 +68,15 @@ pub struct SecretInfo {
     pub name: SecretName,
     /// The versions that are kept, newest first. The first one is current.
     pub versions: Vec<VersionInfo>,
+}
+
+/// Some secrets, by scope and name.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SecretPage {
+    /// They.
+    pub secrets: Vec<SecretInfo>,
+    /// Where the next page begins, if there is one: after this.
+    pub next: Option<SecretName>,
 }
 
 /// What is known of one version of a secret.
@@ -114,9 +125,14 @@ pub(crate) fn delete(tx: &mut Tx<'_>, name: &SecretName) -> Result<u64, StorageE
     tx.execute(&DELETE, params![name.scope().as_str(), name.name()])
 }
 
-/// Every secret, by name.
-pub(crate) fn list(tx: &mut Tx<'_>) -> Result<Vec<SecretInfo>, StorageError> {
-    let rows = tx.query(&LIST, params![], |row| {
+/// By scope and name, from the one after `after` on, each with all its versions.
+pub(crate) fn page(
+    tx: &mut Tx<'_>,
+    after: Option<&SecretName>,
+    limit: u32,
+) -> Result<Vec<SecretInfo>, StorageError> {
+    let after = after.map_or(("", ""), |after| (after.scope().as_str(), after.name()));
+    let rows = tx.query(&PAGE, params![after.0, after.1, limit], |row| {
         let version = VersionInfo {
             version: row.get(2)?,
             created_at: row.get(3)?,

@@ -36,6 +36,12 @@ impl Vault {
         }
     }
 
+    /// When the failure was seen that [`check`](Self::check) tells without asking again.
+    pub fn failed_at(&self) -> Option<Timestamp> {
+        let recent = self.0.recent.0.lock().unwrap_or_else(PoisonError::into_inner);
+        recent.as_ref().map(|failure| failure.at)
+    }
+
     /// Remembers what came of asking for a key; no error: it is there.
     pub(super) fn remember(&self, needed: &KeyId, error: Option<&VaultError>) {
         let failure = error.filter(|_| self.asking_costs()).map(|error| Failure {

@@ -45,7 +45,7 @@ async fn nothing_is_locked_with_a_key_of_the_past() {
     let reading = Use { by: Principal::owner(), purpose: "test".into(), origin: "test".into() };
     vault.hold(old);
     assert_eq!(vault.get(&name, &reading).await.unwrap().expose(), "first value");
-    assert_eq!(vault.list().await.unwrap()[0].versions.len(), 1);
+    assert_eq!(vault.list(None, PAGE_LIMIT).await.unwrap().secrets[0].versions.len(), 1);
 }
 
 async fn open_on_postgres(folder: &std::path::Path) -> (TestDatabase, Database) {

@@ -9,7 +9,7 @@ use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use palyra_common::ids::EventId;
 use palyra_storage::{Sql, new_id, sql};
-use palyra_vault::{NewMaster, SecretString, VaultConfig};
+use palyra_vault::{NewMaster, PAGE_LIMIT, SecretString, VaultConfig};
 
 use crate::world::{World, anna, get, name, on_every_engine, reading, set};
 
@@ -86,7 +86,7 @@ async fn exercise(world: &World, canary: &str, passphrase: &str) -> Vec<String> 
     let reading = reading(&format!("say {canary} aloud"));
     vault.get(&name("global/key"), &reading).await.unwrap();
     told.push(format!("{:?}", vault.get(&name("global/key"), &reading).await));
-    told.push(format!("{:?} {vault:?} {:?}", vault.list().await, vault.feed()));
+    told.push(format!("{:?} {vault:?} {:?}", vault.list(None, PAGE_LIMIT).await, vault.feed()));
     vault.rotate_master(NewMaster::Generated, &anna()).await.unwrap();
     vault.delete(&name("skill:s/deleted"), &anna()).await.unwrap();
     world.execute(&DAMAGE).await;

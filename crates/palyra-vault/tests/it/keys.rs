@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use palyra_common::error::ErrorCode;
 use palyra_common::time::Duration;
 use palyra_storage::describe;
-use palyra_vault::{KeySource, Vault, VaultConfig};
+use palyra_vault::{KeySource, PAGE_LIMIT, Vault, VaultConfig};
 
 use crate::world::{World, anna, get, name, on_every_engine, set};
 
@@ -34,7 +34,7 @@ async fn check_refused(vault: &Vault, code: ErrorCode, what: &str) {
         let told = describe(&refused);
         assert!(told.contains(what), "{told}");
     }
-    assert_eq!(vault.list().await.unwrap().len(), 1, "names need no key");
+    assert_eq!(vault.list(None, PAGE_LIMIT).await.unwrap().secrets.len(), 1, "names need no key");
 }
 
 async fn without_its_key_a_vault_opens_and_says_so(world: World) {
@@ -174,10 +174,14 @@ async fn checking_again_and_again_asks_the_source_once(world: World) {
         world.clock.advance(Duration::from_secs(1));
     }
     assert_eq!(source.starts(), asked, "opening has asked already");
+    assert_eq!(vault.failed_at(), Some(crate::world::START), "and that is when it was seen");
     world.clock.advance(Duration::from_secs(10));
     source.now_does(&format!("printf %s {}", "f0".repeat(32)));
     for _ in 0..5 {
-        assert_eq!(vault.check().await.unwrap_err().code(), ErrorCode::VaultWrongKey);
+        let wrong = vault.check().await.unwrap_err();
+        assert_eq!(wrong.code(), ErrorCode::VaultWrongKey);
+        let hint = wrong.envelope().recovery_hint().to_owned();
+        assert!(hint.contains("beside the key file or in the keyring"), "{hint}");
     }
     assert_eq!(source.starts(), asked + 1, "once more, and a wrong key is remembered as well");
 
@@ -189,6 +193,7 @@ async fn checking_again_and_again_asks_the_source_once(world: World) {
     source.now_does(&key);
     assert_eq!(get(&vault, "global/key").await.unwrap(), "value");
     assert!(vault.check().await.is_ok());
+    assert_eq!(vault.failed_at(), None);
     assert_eq!(source.starts(), asked + 3);
     // A clock that is put back keeps nobody waiting.
     source.now_does("exit 1");

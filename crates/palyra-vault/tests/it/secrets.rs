@@ -12,6 +12,7 @@ on_every_engine!(
     a_value_has_a_size,
     what_is_not_there_is_not_found,
     a_list_tells_names_and_versions,
+    a_list_goes_on_where_a_page_ended,
     a_deleted_secret_is_gone,
     each_step_is_in_the_journal,
     a_read_that_cannot_be_recorded_fails,
@@ -36,7 +37,7 @@ async fn the_last_ten_versions_are_kept(world: World) {
     for round in 1..=13 {
         assert_eq!(world.set("global/key", &format!("value {round}")).await, round);
     }
-    let listed = world.vault.list().await.unwrap();
+    let listed = world.list().await;
     let versions: Vec<_> = listed[0].versions.iter().map(|version| version.version).collect();
     assert_eq!(versions, (4..=13).rev().collect::<Vec<_>>());
     assert_eq!(versions.len() as i64, VERSIONS_KEPT);
@@ -53,7 +54,7 @@ async fn a_value_has_a_size(world: World) {
     assert!(refused.to_string().contains("global/key has 65537 bytes"), "{refused}");
     let refused = set(&world.vault, "global/key", "").await.unwrap_err();
     assert_eq!(refused.code(), ErrorCode::CommonInvalidInput);
-    assert_eq!(world.vault.list().await.unwrap()[0].versions.len(), 1);
+    assert_eq!(world.list().await[0].versions.len(), 1);
 }
 
 async fn what_is_not_there_is_not_found(world: World) {
@@ -72,7 +73,7 @@ async fn a_list_tells_names_and_versions(world: World) {
         world.set(secret, value).await;
         world.clock.advance(palyra_common::time::Duration::from_secs(1));
     }
-    let listed = serde_json::to_value(world.vault.list().await.unwrap()).unwrap();
+    let listed = serde_json::to_value(world.list().await).unwrap();
     let version = |version: i64, after: i64| {
         let at = crate::world::START.as_unix_millis() + after * 1_000;
         serde_json::json!({"version": version, "created_at": at, "created_by": "operator:anna"})
@@ -82,6 +83,36 @@ async fn a_list_tells_names_and_versions(world: World) {
         {"name": "skill:b/x", "versions": [version(2, 2), version(1, 0)]},
     ]);
     assert_eq!(listed, expected);
+}
+
+/// Bytewise, whatever the database thinks of letters; and a page is as long as it has secrets,
+/// however many versions those have.
+async fn a_list_goes_on_where_a_page_ended(world: World) {
+    let mut names = ["agent:B/a", "agent:a/A", "agent:a/_", "agent:a/a", "global/x", "skill:a/x"];
+    for (at, name) in names.iter().rev().enumerate() {
+        for version in 0..=at {
+            world.set(name, &format!("value {version}")).await;
+        }
+    }
+    names.sort();
+    for limit in 1..=7 {
+        let (mut after, mut listed) = (None, Vec::new());
+        loop {
+            let page = world.vault.list(after, limit).await.unwrap();
+            let is_last = page.next.is_none();
+            assert!(is_last || page.secrets.len() == limit as usize, "{limit}");
+            listed.extend(page.secrets.iter().map(|secret| secret.name.to_string()));
+            after = page.next;
+            if is_last {
+                break;
+            }
+        }
+        assert_eq!(listed, names, "{limit}");
+    }
+    let after = Some(name("agent:a/B"));
+    let rest = world.vault.list(after, 2).await.unwrap();
+    let rest: Vec<_> = rest.secrets.iter().map(|secret| secret.versions.len()).collect();
+    assert_eq!(rest, [4, 3], "what a page goes on after need not be there any more");
 }
 
 async fn a_deleted_secret_is_gone(world: World) {
@@ -94,7 +125,7 @@ async fn a_deleted_secret_is_gone(world: World) {
         ErrorCode::CommonNotFound
     );
     assert_eq!(get(&world.vault, "global/kept").await.unwrap(), "kept");
-    assert_eq!(world.vault.list().await.unwrap().len(), 1);
+    assert_eq!(world.list().await.len(), 1);
 }
 
 async fn each_step_is_in_the_journal(world: World) {
@@ -133,7 +164,7 @@ async fn a_read_that_cannot_be_recorded_fails(world: World) {
     assert_eq!(refused.code(), ErrorCode::StorageInternal, "{refused:?}");
     let refused = world.vault.delete(&name("global/key"), &anna()).await.unwrap_err();
     assert_eq!(refused.code(), ErrorCode::StorageInternal, "{refused:?}");
-    assert_eq!(world.vault.list().await.unwrap()[0].versions.len(), 1);
+    assert_eq!(world.list().await[0].versions.len(), 1);
 }
 
 async fn sets_at_the_same_time_all_count(world: World) {

@@ -9,7 +9,8 @@ use palyra_storage::{Database, JournalStore, OpenOptions, Sql, params, sql};
 use palyra_testkit::clock::FakeClock;
 use palyra_testkit::postgres::{DatabaseLocale, PostgresServer, TestDatabase};
 use palyra_vault::{
-    Actor, KeySource, Redactor, SecretName, SecretString, Use, Vault, VaultConfig, VaultError,
+    Actor, KeySource, PAGE_LIMIT, Redactor, SecretInfo, SecretName, SecretString, Use, Vault,
+    VaultConfig, VaultError,
 };
 
 /// The start of fake time.
@@ -83,6 +84,11 @@ impl World {
 
     pub(crate) async fn set(&self, name: &str, value: &str) -> i64 {
         set(&self.vault, name, value).await.unwrap()
+    }
+
+    /// All secrets.
+    pub(crate) async fn list(&self) -> Vec<SecretInfo> {
+        self.vault.list(None, PAGE_LIMIT).await.unwrap().secrets
     }
 
     /// The journal of the vault: action, subject, outcome.

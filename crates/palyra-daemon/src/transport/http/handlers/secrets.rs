@@ -10,23 +10,42 @@ use palyra_common::api::{
 use palyra_common::runtime_contracts::Scope;
 use palyra_identity::Access;
 use palyra_vault::{Actor, NewMaster, NextStep, SecretInfo, SecretName, SecretString};
+use serde::Deserialize;
 
+use super::access::checked_limit;
 use crate::app::App;
 use crate::failure::Failure;
-use crate::transport::http::body::{JsonBody, PathOf};
+use crate::transport::http::body::{JsonBody, PathOf, QueryOf};
 use crate::transport::http::caller::Caller;
 use crate::transport::http::refusal::{Answer, Refusal};
 
-/// Names and versions of secrets, never their values
-#[utoipa::path(get, path = "/admin/v1/secrets", tag = "secrets",
+/// Where a list of secrets goes on.
+#[derive(Debug, Deserialize, utoipa::IntoParams)]
+#[serde(deny_unknown_fields)]
+#[into_params(parameter_in = Query)]
+pub(crate) struct AfterSecret {
+    /// `next` of the page before
+    #[param(value_type = Option<String>,
+        pattern = "^(global|(agent|connector|skill|principal):[A-Za-z0-9.:_-]{1,128})/[A-Za-z0-9._-]{1,128}$")]
+    after: Option<SecretName>,
+    /// How many at most
+    #[param(minimum = 1, maximum = 200)]
+    limit: Option<u32>,
+}
+
+/// Names and versions of secrets, by scope and name, never their values
+#[utoipa::path(get, path = "/admin/v1/secrets", tag = "secrets", params(AfterSecret),
     responses((status = 200, body = Page<Secret>)))]
 pub(crate) async fn list_secrets(
     State(app): State<App>,
     caller: Caller,
+    QueryOf(page): QueryOf<AfterSecret>,
 ) -> Answer<Json<Page<Secret>>> {
     caller.allow(Scope::SecretsRead)?;
-    let items = app.vault.list().await?.into_iter().map(secret).collect();
-    Ok(Json(Page { items, next: None }))
+    let limit = checked_limit(page.limit, palyra_vault::PAGE_LIMIT)?;
+    let page = app.vault.list(page.after, limit).await?;
+    let next = page.next.map(|name| name.to_string());
+    Ok(Json(Page { items: page.secrets.into_iter().map(secret).collect(), next }))
 }
 
 /// Stores a value as the newest version of a secret

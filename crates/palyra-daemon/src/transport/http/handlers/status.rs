@@ -13,7 +13,7 @@ use crate::{doctor, ready};
     responses((status = 200, body = Status)))]
 pub(crate) async fn status(State(app): State<App>, caller: Caller) -> Answer<Json<Status>> {
     caller.allow(Scope::StatusRead)?;
-    let ready = ready::cached(&app).await;
+    let ready = ready::fresh(&app).await;
     let place = &app.place;
     Ok(Json(Status {
         version: env!("CARGO_PKG_VERSION").into(),
@@ -32,6 +32,7 @@ pub(crate) async fn status(State(app): State<App>, caller: Caller) -> Answer<Jso
             key_source: ready.key_source.clone(),
             key_id: ready.key_id.clone(),
             problem: ready.vault.clone(),
+            problem_seen_at: ready.vault_failed_at,
         },
         ready: ready.waiting_for.is_empty(),
         waiting_for: ready.waiting_for.clone(),
