@@ -168,25 +168,31 @@ async fn whoever_makes_while_the_maker_ends_makes_nothing_that_lasts(world: Worl
         return;
     };
     let by = world.identity.local_owner();
-    let first = world.token(&by, &MAKER).await;
-    let access = world.access(&first).await.unwrap();
-    let (journal, release) = hold_journal(&other_db);
-    waiting(&world, 0, "the journal is held").await;
-    let (identity, origin) = (world.identity.clone(), world.origin.clone());
-    let making = tokio::spawn(async move {
-        let new = crate::world::new_token(&[Scope::StatusRead]);
-        identity.create_token(&access, new, &origin).await
-    });
-    waiting(&world, 1, "the new token").await;
-    let (id, origin) = (first.token.id, world.origin.clone());
-    let revoking = tokio::spawn(async move { other.revoke_token(&by, id, &origin).await });
-    waiting(&world, 2, "the revocation").await;
-    release.send(()).unwrap();
-    journal.await.unwrap();
-    let made = making.await.unwrap().unwrap();
-    assert!(revoking.await.unwrap().unwrap());
-    world.clock.advance(palyra_identity::CACHED_FOR);
-    is_over(&world, &made).await;
+    let alone = world.token(&by, &MAKER).await;
+    let above = world.token(&by, &MAKER).await;
+    let below = world.token(&world.access(&above).await.unwrap(), &MAKER).await;
+    // The maker itself ends, or what it came from.
+    for (maker, ended) in [(&alone, &alone), (&below, &above)] {
+        let access = world.access(maker).await.unwrap();
+        let (journal, release) = hold_journal(&other_db);
+        waiting(&world, 0, "the journal is held").await;
+        let (identity, origin) = (world.identity.clone(), world.origin.clone());
+        let making = tokio::spawn(async move {
+            let new = crate::world::new_token(&[Scope::StatusRead]);
+            identity.create_token(&access, new, &origin).await
+        });
+        waiting(&world, 1, "the new token").await;
+        let (other, by, id) = (other.clone(), by.clone(), ended.token.id);
+        let origin = world.origin.clone();
+        let revoking = tokio::spawn(async move { other.revoke_token(&by, id, &origin).await });
+        waiting(&world, 2, "the revocation").await;
+        release.send(()).unwrap();
+        journal.await.unwrap();
+        let made = making.await.unwrap().unwrap();
+        assert!(revoking.await.unwrap().unwrap());
+        world.clock.advance(palyra_identity::CACHED_FOR);
+        is_over(&world, &made).await;
+    }
 }
 
 /// Keeps everybody from committing until it is released.

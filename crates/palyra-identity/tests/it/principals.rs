@@ -16,6 +16,7 @@ on_every_engine!(
     principals_are_listed_page_by_page,
     a_role_that_shrinks_takes_its_tokens_along,
     the_disabled_are_out,
+    no_credential_outlasts_the_role_of_its_principal,
     only_an_owner_decides_who_else_there_is,
 );
 
@@ -57,17 +58,37 @@ async fn the_disabled_are_out(world: World) {
     let code = world.identity.handoff_code(&anna, &world.origin).await.unwrap();
     world.access(&token).await.unwrap();
     let by = world.identity.local_owner();
+    // What others made for them is not of their line.
+    let invited = world.identity.invitation_code(&by, &principal, &world.origin).await.unwrap();
     let disable = async || world.identity.disable_principal(&by, &principal, &world.origin).await;
     let disabled = disable().await.unwrap();
     assert!(disabled.disabled_at.is_some());
     assert_eq!(disable().await.unwrap(), disabled, "again changes nothing");
     assert_eq!(refused(world.access(&token).await), ErrorCode::AuthRevoked);
     assert_eq!(refused(world.identity.authenticate_login(&cookie).await), ErrorCode::AuthRevoked);
-    assert_eq!(refused(world.redeem(code.secret.expose()).await), ErrorCode::AuthRevoked);
-    assert_eq!(world.identity.refusals().of(Refusal::Revoked), 3);
+    for code in [&code, &invited] {
+        assert_eq!(refused(world.redeem(code.secret.expose()).await), ErrorCode::AuthRevoked);
+    }
+    assert_eq!(world.identity.refusals().of(Refusal::Revoked), 4);
     let journal = world.journal().await;
+    assert!(journal.contains(&"operator:anna login.refused revoked".to_owned()), "{journal:?}");
     assert!(journal.contains(&"operator:owner principal.disabled ok".to_owned()), "{journal:?}");
     assert!(journal.contains(&"system login.refused revoked".to_owned()), "{journal:?}");
+}
+
+/// As they are where an earlier version has disabled somebody: nothing of theirs was ended.
+async fn no_credential_outlasts_the_role_of_its_principal(world: World) {
+    const DISABLE: Sql = sql!("UPDATE principals SET disabled_at = 1 WHERE id = 'operator:anna'");
+    let (principal, anna) = world.person("anna", Role::Operator).await;
+    let token = world.token(&anna, &[Scope::StatusRead]).await;
+    let cookie = login_of(&world, &principal).await;
+    world.db.write(|tx| tx.execute(&DISABLE, params![])).await.unwrap();
+    world.clock.advance(palyra_identity::CACHED_FOR);
+    assert_eq!(refused(world.access(&token).await), ErrorCode::AuthRevoked);
+    assert_eq!(refused(world.identity.authenticate_login(&cookie).await), ErrorCode::AuthRevoked);
+    let new = new_token(&[Scope::StatusRead]);
+    let made = world.identity.create_token(&anna, new, &world.origin).await;
+    assert_eq!(refused(made), ErrorCode::AuthRevoked);
 }
 
 async fn only_an_owner_decides_who_else_there_is(world: World) {
@@ -162,13 +183,11 @@ async fn principals_are_listed_page_by_page(world: World) {
     }
     let by = world.identity.local_owner();
     let (mut names, mut after) = (Vec::new(), None);
-    loop {
-        let page = world.identity.list_principals(&by, after, 3).await.unwrap();
+    for is_last in [false, true] {
+        let page = world.identity.list_principals(&by, after, 2).await.unwrap();
+        assert_eq!(page.next.is_none(), is_last, "{page:?}");
         names.extend(page.members.into_iter().map(|member| member.principal.to_string()));
         after = page.next;
-        if after.is_none() {
-            break;
-        }
     }
     assert_eq!(names, ["operator:Anna", "operator:ben", "operator:owner", "operator:zoe"]);
     let few = world.token(&by, &[Scope::StatusRead]).await;
