@@ -177,6 +177,9 @@ fn the_keyring_is_only_used_where_it_was_chosen() {
     assert_eq!(of(VaultConfig { key_file, ..VaultConfig::default() }), "file");
     let key_source = KeySource::Keyring;
     assert_eq!(of(VaultConfig { key_source, ..VaultConfig::default() }), "keyring");
+    // Where nothing was chosen it is a file, or refused where there is no place for one.
+    let unsaid = Source::of(&VaultConfig::default(), folder);
+    assert!(!matches!(unsaid, Ok(Source::Keyring(_))), "{unsaid:?}");
 }
 
 #[tokio::test]

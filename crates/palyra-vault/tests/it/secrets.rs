@@ -97,15 +97,14 @@ async fn a_list_goes_on_where_a_page_ended(world: World) {
     names.sort();
     for limit in 1..=7 {
         let (mut after, mut listed) = (None, Vec::new());
-        loop {
+        let pages = names.len().div_ceil(limit as usize);
+        for number in 1..=pages {
             let page = world.vault.list(after, limit).await.unwrap();
-            let is_last = page.next.is_none();
-            assert!(is_last || page.secrets.len() == limit as usize, "{limit}");
+            let is_last = number == pages;
+            assert_eq!(page.next.is_none(), is_last, "page {number} of {limit}");
+            assert!(is_last || page.secrets.len() == limit as usize, "page {number} of {limit}");
             listed.extend(page.secrets.iter().map(|secret| secret.name.to_string()));
             after = page.next;
-            if is_last {
-                break;
-            }
         }
         assert_eq!(listed, names, "{limit}");
     }

@@ -49,6 +49,15 @@ async fn a_command_has_bounded_time_and_output() {
     tokio::time::timeout(Duration::from_secs(30), gone).await.expect("its child lives on");
 }
 
+/// As it is called, with the time that it has.
+#[tokio::test]
+async fn whoever_needs_the_key_does_not_wait_for_ever() {
+    let argv = ["sleep", "600"].map(str::to_owned);
+    let read = tokio::time::timeout(6 * LIMIT, read(&argv)).await.expect("it waits on");
+    let refused = read.err().unwrap().to_string();
+    assert!(refused.contains("took longer than 10 s"), "{refused}");
+}
+
 /// Nobody may be there to wait for an orphan.
 fn is_zombie(id: rustix::process::Pid) -> bool {
     let status = std::fs::read_to_string(format!("/proc/{}/stat", id.as_raw_nonzero()));
