@@ -39,6 +39,27 @@ fn backup(daemon: &Daemon) -> Vec<u8> {
     answer.split_off(end + 4)
 }
 
+/// A backup that nobody reads on is under way for as long.
+#[test]
+fn one_backup_is_made_at_a_time() {
+    let daemon = Daemon::start();
+    // More than waits on the way to somebody who does not read.
+    for number in 0..64 {
+        let value = json!({ "value": "x".repeat(60_000) }).to_string();
+        let stored = daemon.local("PUT", &format!("/admin/v1/secrets/global/s{number}"), &value);
+        assert_eq!(stored.status, 200, "{stored:?}");
+    }
+    let mut first = UnixStream::connect(&daemon.running.socket).unwrap();
+    first.set_read_timeout(Some(LIMIT)).unwrap();
+    first.write_all(b"POST /admin/v1/backups HTTP/1.0\r\nHost: palyra\r\n\r\n").unwrap();
+    let mut begin = [0; 12];
+    first.read_exact(&mut begin).unwrap();
+    assert_eq!(&begin, b"HTTP/1.0 200");
+    let second = daemon.local("POST", "/admin/v1/backups", "");
+    assert_eq!((second.status, second.code().as_str()), (429, "http/busy"));
+    assert!(second.body.contains("another backup is being made"), "{second:?}");
+}
+
 /// Writes a token and a secret, and notes them once they are answered.
 fn write(daemon: &Daemon, bearer: &str, name: &str, told: &Mutex<Told>) {
     let kind = "Content-Type: application/json";

@@ -177,6 +177,36 @@ fn a_lost_key_stops_secrets_and_nothing_else() {
     drop(folder);
 }
 
+/// A program that prints the key, until it is told to wait.
+#[test]
+fn a_source_of_the_key_that_hangs_is_told_and_holds_nothing_up() {
+    let folder = tempfile::tempdir().unwrap();
+    let (script, waits) = (folder.path().join("key.sh"), folder.path().join("waits"));
+    let text =
+        format!("[ -e '{}' ] && exec sleep 600\necho {}\n", waits.display(), "0f".repeat(32));
+    std::fs::write(&script, text).unwrap();
+    let config = format!(
+        "[vault]\nkey_source = \"command\"\nkey_command = [\"/bin/sh\", \"{}\"]\n",
+        script.display()
+    );
+    let (mut daemon, _folder) = Daemon::with_config(&config);
+    let value = serde_json::json!({ "value": CANARY }).to_string();
+    // A key is in use then, and nothing needs it at the next start.
+    assert_eq!(daemon.local("PUT", "/admin/v1/secrets/global/x", &value).status, 200);
+    assert_eq!(daemon.local("DELETE", "/admin/v1/secrets/global/x", "").status, 204);
+    std::fs::write(&waits, "").unwrap();
+    daemon.process.restart().unwrap();
+    daemon.process.wait_ready(LIMIT).unwrap();
+    let daemon = again(daemon);
+    let status = daemon.local("GET", "/admin/v1/status", "").json();
+    let problem = &status["vault"]["problem"];
+    assert_eq!(problem["code"], "vault/no_key", "{status}");
+    let told = "the command /bin/sh did not answer within 2 s";
+    assert_eq!(problem["message"], told, "{status}");
+    assert!(status["vault"]["problem_seen_at"].is_number(), "{status}");
+    assert_eq!(status["ready"], true, "the rest works");
+}
+
 fn again(daemon: Daemon) -> Daemon {
     let running = crate::daemon::running(daemon.data_dir());
     Daemon { http: running.http.parse().unwrap(), running, process: daemon.process }

@@ -1,12 +1,32 @@
 use std::time::Duration;
 
-use palyra_common::TokenId;
+use palyra_common::runtime_contracts::Role;
 use palyra_common::time::Timestamp;
+use palyra_common::{Principal, TokenId};
+use palyra_identity::role_scopes;
 
 use super::*;
 
 fn token(n: u128) -> Credential {
     Credential::Token(TokenId::from_parts(Timestamp::UNIX_EPOCH, n))
+}
+
+fn access(credential: Credential) -> Access {
+    let (principal, role) = (Principal::owner(), Role::Owner);
+    Access { principal, role, scopes: role_scopes(role), credential, expires_at: None }
+}
+
+#[test]
+fn a_rate_is_for_credentials_and_not_for_the_local_owner() {
+    let asked = |rates: &Rates, credential| {
+        let access = access(credential);
+        // More than the bucket gains meanwhile, however slow this is.
+        (0..10_000).find_map(|_| rates.admit(&access).err())
+    };
+    let refused = asked(&Rates::new(1), token(1)).unwrap();
+    assert_eq!(refused.envelope().code(), "http/busy");
+    assert!(asked(&Rates::new(1), Credential::LocalOwner).is_none(), "they must get in");
+    assert!(asked(&Rates::new(0), token(1)).is_none(), "0 is any number");
 }
 
 #[test]
