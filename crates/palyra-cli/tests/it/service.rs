@@ -19,6 +19,11 @@ fn the_unit_is_written_and_what_was_not_done_is_told() {
     assert!(text.contains(&format!("ExecStart=\"{}\" --data-dir", program.display())), "{text}");
     assert!(text.contains("NoNewPrivileges=yes\n"), "{text}");
     assert!(text.contains("ProtectSystem=strict\n"), "{text}");
+    // systemd starts nothing that is confined to what is not there.
+    for folder in [world.data_dir(), world.home().join(".config/palyra")] {
+        assert!(text.contains(&format!("\"{}\"", folder.display())), "{text}");
+        assert_eq!(folder.metadata().unwrap().permissions().mode() & 0o777, 0o700);
+    }
 
     world.palyra(&["daemon", "install", "--no-start"]).expect(1);
     world.palyra(&["daemon", "uninstall"]).expect(2);
@@ -27,6 +32,17 @@ fn the_unit_is_written_and_what_was_not_done_is_told() {
     let gone = world.palyra(&["daemon", "uninstall", "--yes", "--json"]).expect(5);
     assert_eq!(gone.error_code(), "common/not_found");
     assert!(gone.err.contains("there is no service to uninstall"), "{gone:?}");
+}
+
+/// systemd would start a second one again and again.
+#[test]
+fn a_daemon_that_was_started_otherwise_is_not_made_a_service() {
+    let world = World::new();
+    let daemon = world.palyrad();
+    let refused = world.palyra(&["daemon", "install", "--no-start", "--json"]).expect(6);
+    let told = format!("a daemon runs already as process {}; stop it first", daemon.id());
+    assert!(refused.err.contains(&told), "{refused:?}");
+    assert!(!unit_of(&world).exists());
 }
 
 /// Where the unit of the world's data directory is: it has the path in its name.
@@ -80,7 +96,8 @@ fn a_unit_of_an_earlier_version_is_not_taken_from_its_directory() {
     assert!(!unit.exists());
 }
 
-/// A systemd that takes its time: the daemon comes up a second after it was told.
+/// A systemd that takes its time: what runs goes on for a second after it was told, and what it
+/// starts comes up a second later.
 fn slow_systemd(world: &World) {
     let script = format!(
         "#!/bin/sh
@@ -89,8 +106,8 @@ state='{home}'
 case \"$2\" in
   show) [ \"$3\" = --property=MainPID ] && cat \"$state/main\" 2>/dev/null ;;
   start|restart)
-    [ -f \"$state/main\" ] && kill \"$(cat \"$state/main\")\" && rm \"$state/main\"
-    (sleep 1; '{palyrad}' --data-dir '{data}' {ports} >/dev/null 2>&1 & echo $! > \"$state/main\") \
+    (sleep 1; [ -f \"$state/main\" ] && kill \"$(cat \"$state/main\")\" && rm \"$state/main\" && sleep 1
+     '{palyrad}' --data-dir '{data}' {ports} >/dev/null 2>&1 & echo $! > \"$state/main\") \
       >/dev/null 2>&1 </dev/null & ;;
   stop) kill \"$(cat \"$state/main\")\" ;;
 esac
@@ -117,6 +134,7 @@ fn what_systemd_starts_is_waited_for() {
     let again = world.palyra(&["daemon", "restart", "--json"]).expect(0).json();
     assert_eq!((&again["ready"], &again["stopped"]), (&true.into(), &started["pid"]));
     assert_eq!(again["pid"].to_string(), main().trim());
+    assert_ne!(again["pid"], started["pid"], "the one before is not taken for the new one");
 }
 
 #[test]
