@@ -14,7 +14,7 @@ use std::net::{Ipv4Addr, SocketAddr};
 
 use palyra_common::DeploymentProfile;
 use palyra_common::time::Duration;
-use palyra_storage::StorageConfig;
+use palyra_storage::{StorageConfig, StorageError};
 use palyra_vault::VaultConfig;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -59,6 +59,9 @@ pub(crate) struct DeploymentConfig {
     pub(crate) profile: DeploymentProfile,
 }
 
+/// A secret of 64 KiB fits, and whoever has set too little can still set more.
+const LEAST_BODY_BYTES: u32 = 128 << 10;
+
 /// Section `[http]`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
@@ -76,7 +79,7 @@ pub(crate) struct HttpConfig {
     /// https://palyra.example.org. Links to log in lead there, its name counts as one of `hosts`,
     /// and with https the cookie of a login is sent over TLS only. Empty: the address it listens on.
     pub(crate) public_url: String,
-    /// The largest body of a request in bytes.
+    /// The largest body of a request in bytes, from 131072.
     pub(crate) max_body_bytes: u32,
     /// The largest head of a request (its line and headers) in bytes, from 8192.
     pub(crate) max_header_bytes: u32,
@@ -191,8 +194,11 @@ impl Default for LogConfig {
 impl Config {
     /// Refuses values that cannot work.
     fn check(&self) -> Result<(), Failure> {
-        self.storage.check().map_err(|error| Failure::Refused(error.envelope()))?;
-        self.vault.check().map_err(|error| Failure::Refused(error.envelope()))?;
+        self.storage.check().map_err(|error| match error {
+            StorageError::InvalidValue { what } => Failure::Option { what },
+            other => Failure::Refused(other.envelope()),
+        })?;
+        self.vault.check().map_err(|error| Failure::Option { what: error.to_string() })?;
         crate::log::filter(&self.log.level)?;
         let profile = self.deployment.profile;
         check_address("http.bind", self.http.bind, profile)?;
@@ -201,6 +207,9 @@ impl Config {
         let http = &self.http;
         if http.bind == self.grpc.bind && http.bind.port() != 0 {
             return refuse("http.bind and grpc.bind are the same address; give each its own port");
+        }
+        if http.max_body_bytes < LEAST_BODY_BYTES {
+            return refuse(&format!("http.max_body_bytes is at least {LEAST_BODY_BYTES}"));
         }
         if http.max_header_bytes < 8_192 || http.max_header_bytes > 1 << 20 {
             return refuse("http.max_header_bytes is from 8192 to 1048576");

@@ -188,6 +188,31 @@ fn a_wrong_value_is_told_by_the_name_of_its_option() {
     check();
 }
 
+/// Each of them is an option, whichever crate knows its bounds; none may keep the daemon from being
+/// reached or started.
+#[test]
+fn a_value_out_of_bounds_is_refused_where_it_is_set() {
+    let world = World::new();
+    let check = || {
+        for (key, value) in [
+            ("http.max_body_bytes", "131071"),
+            ("storage.readers", "0"),
+            ("storage.connections", "0"),
+            ("storage.queue", "0"),
+            ("storage.lease_ttl", "10ms"),
+            ("storage.url", "mysql://db/x"),
+            ("vault.key_file", "relative"),
+        ] {
+            let told = world.palyra(&["config", "set", key, value, "--json"]).expect(2);
+            assert_eq!(told.error_code(), "config/invalid", "{key}");
+            assert!(told.err.contains(key), "{told:?}");
+        }
+    };
+    check();
+    let _daemon = world.palyrad();
+    check();
+}
+
 #[test]
 fn one_address_for_both_interfaces_cannot_be_used() {
     let world = World::new();

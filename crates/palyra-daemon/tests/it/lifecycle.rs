@@ -156,7 +156,7 @@ fn a_wrong_configuration_is_refused_with_a_reason() {
         std::fs::write(&file, text).unwrap();
         let (code, told) = refused(palyrad().data_dir(folder.path()));
         assert_eq!(code, Some(2));
-        assert!(told.contains("storage/invalid_value") && !told.contains("geheim"), "{told}");
+        assert!(told.contains("config/invalid") && !told.contains("geheim"), "{told}");
     }
 }
 

@@ -68,11 +68,11 @@ fn a_page_of_another_site_is_refused() {
 
 #[test]
 fn what_is_too_large_or_too_deep_is_refused() {
-    let (daemon, _folder) = Daemon::with_config("[http]\nmax_body_bytes = 10000\n");
+    let (daemon, _folder) = Daemon::with_config("[http]\nmax_body_bytes = 131072\n");
     let (_, secret) = daemon.token(&["tokens:write"]);
     let bearer = format!("Authorization: Bearer {secret}");
     let headers = [bearer.as_str(), "Content-Type: application/json"];
-    let large = format!("{{\"name\": \"{}\"}}", "a".repeat(20_000));
+    let large = format!("{{\"name\": \"{}\"}}", "a".repeat(140_000));
     let answer = daemon.tcp("POST", "/admin/v1/tokens", &headers, &large);
     assert_eq!((answer.status, answer.code().as_str()), (413, "http/too_large"));
     assert!(answer.body.contains("http.max_body_bytes"));
