@@ -203,3 +203,26 @@ fn the_doctor_sees_a_unit_whose_program_is_gone() {
     let service = checks.iter().find(|check| check["name"] == "service").unwrap();
     assert_eq!(service["state"], "failed", "{report:#}");
 }
+
+/// systemd starts the daemon with an environment of its own: on an empty database instead of the
+/// one that the caller means.
+#[test]
+fn variables_that_the_service_would_not_have_are_refused() {
+    let world = World::new();
+    let mut command = world.command(&["daemon", "install", "--no-start"]);
+    command.env("PALYRA_STORAGE_URL", "postgres://anna:geheim@db/x");
+    command.env("PALYRA_VAULT_PASSPHRASE", "geheim").env("PALYRA_CONFIG", "/etc/palyra.toml");
+    let refused = ran(&mut command).expect(2).err;
+    for named in [
+        "PALYRA_STORAGE_URL: `palyra config set storage.url",
+        "PALYRA_VAULT_PASSPHRASE: `palyra config set vault.passphrase_file",
+        "PALYRA_CONFIG: ",
+    ] {
+        assert!(refused.contains(named), "{refused}");
+    }
+    assert!(!refused.contains("geheim"), "{refused}");
+    assert!(!unit_of(&world).exists());
+    let mut command = world.command(&["daemon", "install", "--no-start"]);
+    ran(command.env("PALYRA_TOKEN", "x").env("PALYRA_PALYRAD", palyrad())).expect(1);
+    assert!(unit_of(&world).exists());
+}

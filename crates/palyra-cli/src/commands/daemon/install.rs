@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use serde::Serialize;
 
-use super::running;
+use super::{kept, running};
 use crate::context::Context;
 use crate::exit::Exit;
 use crate::failure::{Failure, Outcome};
@@ -12,10 +12,14 @@ use crate::output::{Output, Tone, printable};
 use crate::service::{self, Unit};
 use crate::{files, log_file, palyrad, prompt};
 
+/// A passphrase is no option, since those can be shown.
+const PASSPHRASE_VARIABLE: &str = "PALYRA_VAULT_PASSPHRASE";
+
 /// Install the daemon as a service of your systemd, and start it
 ///
 /// Writes a hardened user unit, one for each data directory. Where systemd does not answer, the unit is written all the same, and
-/// what is left to do is told; it exits with 1 then.
+/// what is left to do is told; it exits with 1 then. Options in the environment are refused, since
+/// the service would not have them.
 #[derive(Debug, clap::Args)]
 #[command(
     verbatim_doc_comment,
@@ -55,12 +59,39 @@ pub(super) async fn run(context: &Context, arguments: Arguments) -> Outcome {
     let program =
         std::fs::canonicalize(&program).map_err(|error| Failure::file(&program, error))?;
     let unit = Unit::of(&data_dir)?;
+    refuse_variables(&kept::own_names())?;
     refuse_if_started_by_hand(context, &data_dir, &unit).await?;
     respect_others(context, &unit, arguments.yes)?;
     write(&unit, &program, &data_dir)?;
     let installed = enable(&unit, !arguments.no_start);
     context.out().show(&installed, text)?;
     if installed.not_done.is_empty() { Ok(()) } else { Err(Failure::ToldAlready(Exit::Failed)) }
+}
+
+/// systemd starts the daemon with an environment of its own, so it would run on other data, or
+/// without its key.
+fn refuse_variables(names: &[String]) -> Outcome {
+    if names.is_empty() {
+        return Ok(());
+    }
+    let told: Vec<_> = names.iter().map(|name| format!("{name}: {}", instead_of(name))).collect();
+    Err(Failure::asked(format!(
+        "the service would not see what the environment says; unset it and use instead, of {}",
+        told.join("; of ")
+    )))
+}
+
+fn instead_of(name: &str) -> String {
+    let option = name.strip_prefix("PALYRA_").and_then(|rest| rest.split_once('_'));
+    match (name, option) {
+        (kept::CONFIG_VARIABLE, _) => "palyra.toml in the data directory".into(),
+        (PASSPHRASE_VARIABLE, _) => "`palyra config set vault.passphrase_file FILE`".into(),
+        (_, Some((section, option))) => {
+            let key = format!("{section}.{option}").to_lowercase();
+            format!("`palyra config set {key} VALUE`")
+        }
+        (_, None) => "nothing: it is no option".into(),
+    }
 }
 
 /// systemd would start a second one, which is refused the data directory.

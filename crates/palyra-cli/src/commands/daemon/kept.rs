@@ -16,7 +16,7 @@ mod tests;
 pub(super) type Variables = Vec<(OsString, OsString)>;
 
 const CONFIG_OPTION: &str = "--config";
-const CONFIG_VARIABLE: &str = "PALYRA_CONFIG";
+pub(super) const CONFIG_VARIABLE: &str = "PALYRA_CONFIG";
 /// What is named anew, and what is none of the daemon's business.
 const LEFT_OUT: [&str; 3] = [data_dir::VARIABLE, TOKEN_VARIABLE, palyrad::VARIABLE];
 
@@ -66,6 +66,14 @@ pub(super) fn variables(pid: u32) -> Option<Variables> {
     Some(variables)
 }
 
+/// The names of the variables that a daemon would read if this program started it.
+pub(super) fn own_names() -> Vec<String> {
+    let names = std::env::vars_os().map(|(name, _)| name).filter(|name| is_of_daemon(name));
+    let mut names: Vec<_> = names.map(|name| name.to_string_lossy().into_owned()).collect();
+    names.sort();
+    names
+}
+
 /// `options` as they read in `folder`, from wherever they are used: a file is named by its whole
 /// path.
 pub(super) fn resolved(options: Vec<OsString>, folder: &Path) -> Vec<OsString> {
@@ -103,13 +111,16 @@ fn without_data_dir(mut words: impl Iterator<Item = OsString>) -> Vec<OsString> 
     options
 }
 
+fn is_of_daemon(name: &OsStr) -> bool {
+    name.as_bytes().starts_with(b"PALYRA_") && !LEFT_OUT.iter().any(|it| name == *it)
+}
+
 fn ours(all: &[u8], folder: &Path) -> Variables {
     let variable = |entry: &[u8]| {
         let at = entry.iter().position(|byte| *byte == b'=')?;
         let (name, value) = (entry.get(..at)?, entry.get(at + 1..)?);
         let name = OsStr::from_bytes(name);
-        let is_kept =
-            name.as_bytes().starts_with(b"PALYRA_") && !LEFT_OUT.iter().any(|it| name == *it);
+        let is_kept = is_of_daemon(name);
         let value = OsString::from_vec(value.to_owned());
         let value = if name == CONFIG_VARIABLE { folder.join(value).into() } else { value };
         is_kept.then(|| (name.to_owned(), value))
