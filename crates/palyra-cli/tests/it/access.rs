@@ -65,7 +65,9 @@ fn somebody_is_let_in_and_shut_out_again() {
     let world = World::new();
     let _daemon = world.palyrad();
     world.palyra(&["auth", "principals", "add", "anna", "--role", "approver"]).expect(0);
-    let link = world.palyra(&["auth", "login-link", "--for", "operator:anna"]).expect(0).out;
+    let made = world.palyra(&["auth", "login-link", "--for", "operator:anna"]).expect(0);
+    let (link, note) = (made.out, made.err);
+    assert!(note.contains("once, until 2") && note.contains("http.public_url"), "{note}");
     assert!(opened(&world.host(), link.trim()).contains("200 OK"), "{link}");
     let logins = world.palyra(&["auth", "logins", "list", "--json"]).expect(0).json();
     let login = &logins["items"][0];

@@ -1,5 +1,7 @@
 //! `palyra auth login-link`
 
+use std::net::SocketAddr;
+
 use palyra_common::Principal;
 use palyra_common::api::{LoginCode, NewLoginCode};
 
@@ -28,7 +30,22 @@ pub(crate) struct Arguments {
 pub(super) async fn run(context: &Context, arguments: Arguments) -> Outcome {
     let new = NewLoginCode { principal: arguments.principal };
     let code = context.client()?.login_code(&new).await?;
-    context.out().show(&code, text)
+    context.out().show(&code, text)?;
+    context.out().note(&format!("It works once, until {}.", code.expires_at));
+    if code.link.as_deref().is_some_and(leads_to_loopback) {
+        context.out().note(
+            "It opens on the daemon's machine only; where a reverse proxy stands before it, \
+             `palyra config set http.public_url https://…` makes links for elsewhere.",
+        );
+    }
+    Ok(())
+}
+
+/// What the daemon listens on, where it was not told under which name people find it.
+fn leads_to_loopback(link: &str) -> bool {
+    let host = link.split_once("://").and_then(|(_, rest)| rest.split('/').next());
+    let address = host.and_then(|host| host.parse::<SocketAddr>().ok());
+    address.is_some_and(|address| address.ip().is_loopback())
 }
 
 /// Alone on standard output, so that it can be sent on.
