@@ -5,9 +5,13 @@
 
 mod access;
 mod audit;
+mod channels;
 mod config;
+mod messages;
+mod number;
 mod people;
 mod redaction;
+mod router;
 mod secrets;
 mod status;
 
@@ -15,9 +19,16 @@ use serde::{Deserialize, Serialize};
 
 pub use access::{CreatedToken, MAX_TOKEN_SECONDS, NewToken, Token};
 pub use audit::{AuditEvent, AuditVerified, ChainFaultAt};
+pub use channels::{
+    Changed, Channel, ChannelConnection, ChannelDetail, ChannelEvent, ChannelQueue,
+    ChannelSettings, Decided, NewChannel, OutboxEntry, PauseReason, ReplayMany, ResolveUnknown,
+    UnknownResolution,
+};
 pub use config::{ConfigChange, ConfigChanged, ConfigOption, ConfigView};
+pub use messages::{MessageState, NewMessage, PartState, SaidMessage, TestMessage, TestResult};
 pub use people::{Login, LoginCode, Member, NewLoginCode, NewMember, Session, WhoAmI};
 pub use redaction::Texts;
+pub use router::{NewRule, RouteDecision, RoutePreview, RouterRule, RuleChange};
 pub use secrets::{MasterRotated, RotateMaster, Secret, SecretStored, SecretValue, SecretVersion};
 pub use status::{Check, CheckState, Doctor, Health, Readiness, Status, VaultStatus};
 

@@ -24,8 +24,8 @@ mod tools;
 pub use access::{Role, Scope, SkillTrustState};
 pub use auxiliary::{AuxiliaryTaskKind, AuxiliaryTaskState};
 pub use channels::{
-    BroadcastStrategy, ConnectorLiveness, ConnectorReadiness, ConnectorSaturation,
-    DirectMessagePolicy, InboundScope, InboundState, RouteReason,
+    BroadcastStrategy, ConnectorEventKind, ConnectorLiveness, ConnectorReadiness,
+    ConnectorSaturation, DirectMessagePolicy, InboundScope, InboundState, RouteReason,
 };
 pub use descriptor::{ContractDescriptor, ContractValue, ParseContractError};
 pub use hooks::{HookDecision, HookEvent, RunLifecycleHookPhase};

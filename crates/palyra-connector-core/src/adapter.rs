@@ -8,7 +8,8 @@ use std::sync::Arc;
 use palyra_common::ids::NativeMessageId;
 use palyra_common::time::{Duration, Timestamp};
 use palyra_policy::outbox::{Reconciled, Repeat};
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
 use tokio::sync::watch;
 
 use crate::ChannelError;
@@ -104,7 +105,8 @@ pub enum End {
 }
 
 /// How a connection is.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
 pub struct RuntimeSnapshot {
     /// Since when it has been connected.
     pub connected_since: Option<Timestamp>,
@@ -139,6 +141,9 @@ impl AdapterContext {
 
 /// Makes adapters.
 pub trait AdapterRegistry: Send + Sync {
+    /// Refuses a kind that there is not, and settings that cannot work.
+    fn check(&self, kind: &str, settings: &Value) -> Result<(), String>;
+
     /// The adapter of a connector, or why there can be none.
     fn build(&self, connector: &Connector) -> Result<Arc<dyn ConnectorAdapter>, String>;
 }

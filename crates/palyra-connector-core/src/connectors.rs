@@ -2,17 +2,26 @@
 
 use std::sync::Arc;
 
-use palyra_common::ids::ConnectorId;
-use palyra_common::runtime_contracts::ConnectorReadiness;
+use palyra_common::ids::{ConnectorId, EventId};
+use palyra_common::runtime_contracts::{ConnectorEventKind, ConnectorReadiness};
 use palyra_common::time::{Clock, Duration, Timestamp};
-use palyra_storage::{Database, StorageError, Topic, Tx};
+use palyra_storage::journal::JournalEvent;
+use palyra_storage::{Database, StorageError, Topic, Tx, new_id};
 use serde_json::Value;
 
+use crate::store::connector_events::{self, ConnectorEvent};
 use crate::store::connectors::{self, Connector};
 use crate::{ChannelError, QueueSettings};
 
 /// Told when a connector was set up or changed.
 pub(crate) const TOPIC: Topic = Topic::new("connectors");
+
+/// Told when a connector was started or has ended.
+pub(crate) const TOPIC_STATUS: Topic = Topic::new("connector_status");
+
+/// What an entry of the audit trail says about a change; nothing: nobody asked for it. It is written
+/// if something is changed, in the same transaction.
+pub type Trail = Option<JournalEvent>;
 
 /// The connectors. Cheap to clone.
 #[derive(Clone)]
@@ -39,26 +48,13 @@ impl Connectors {
         kind: &str,
         settings: Value,
         queue: QueueSettings,
+        trail: Trail,
     ) -> Result<bool, StorageError> {
-        let connector = Connector {
-            id,
-            kind: kind.to_owned(),
-            enabled: true,
-            settings,
-            queue,
-            readiness: ConnectorReadiness::Ready,
-            readiness_reason: None,
-            paused_at: None,
-            pause_reason: None,
-            stopped_since: None,
-            stopped_before: Duration::ZERO,
-            version: 1,
-            created_at: self.clock.now(),
-        };
+        let (now, kind) = (self.clock.now(), kind.to_owned());
         let add = move |tx: &mut Tx<'_>| {
-            let added = connectors::add(tx, &connector)?;
+            let added = set_up(tx, &id, &kind, &settings, queue, now)?;
             if added {
-                tx.notify(TOPIC);
+                trail.clone().into_iter().for_each(|entry| tx.record(entry));
             }
             Ok(added)
         };
@@ -77,13 +73,44 @@ impl Connectors {
         found.ok_or_else(|| ChannelError::NoConnector(id.clone()))
     }
 
+    /// What happened to a connector, the newest first, before `before`.
+    pub async fn events(
+        &self,
+        id: &ConnectorId,
+        before: Option<EventId>,
+        limit: u32,
+    ) -> Result<Vec<ConnectorEvent>, ChannelError> {
+        let id = self.get(id).await?.id;
+        Ok(self.db.read(move |tx| connector_events::list(tx, &id, before, limit)).await?)
+    }
+
     /// Switches a connector on or off. Says whether that changed anything.
-    pub async fn set_enabled(&self, id: &ConnectorId, enabled: bool) -> Result<bool, ChannelError> {
-        self.change(id, move |connector, _| connector.enabled = enabled).await
+    pub async fn set_enabled(
+        &self,
+        id: &ConnectorId,
+        enabled: bool,
+        trail: Trail,
+    ) -> Result<bool, ChannelError> {
+        let kind = if enabled { ConnectorEventKind::Enabled } else { ConnectorEventKind::Disabled };
+        let set = move |connector: &mut Connector, _| {
+            connector.enabled = enabled;
+            if enabled {
+                // Whoever switches it on wants it to be tried again.
+                (connector.readiness, connector.readiness_reason) =
+                    (ConnectorReadiness::Ready, None);
+            }
+        };
+        self.change(id, (kind, None), trail, set).await
     }
 
     /// Keeps what is in the queue from going out. Says whether that changed anything.
-    pub async fn pause(&self, id: &ConnectorId, reason: &str) -> Result<bool, ChannelError> {
+    pub async fn pause(
+        &self,
+        id: &ConnectorId,
+        reason: &str,
+        trail: Trail,
+    ) -> Result<bool, ChannelError> {
+        let event = (ConnectorEventKind::Paused, Some(reason.to_owned()));
         let reason = reason.to_owned();
         let pause = move |connector: &mut Connector, now| {
             if connector.paused_at.is_none() {
@@ -91,28 +118,35 @@ impl Connectors {
                 connector.pause_reason = Some(reason.clone());
             }
         };
-        self.change(id, pause).await
+        self.change(id, event, trail, pause).await
     }
 
     /// Lets it go out again. Says whether that changed anything.
-    pub async fn resume(&self, id: &ConnectorId) -> Result<bool, ChannelError> {
+    pub async fn resume(&self, id: &ConnectorId, trail: Trail) -> Result<bool, ChannelError> {
         let resume = |connector: &mut Connector, _| {
             (connector.paused_at, connector.pause_reason) = (None, None);
         };
-        self.change(id, resume).await
+        self.change(id, (ConnectorEventKind::Resumed, None), trail, resume).await
     }
 
-    /// Writes down whether a connector has what it needs, and if not, why.
-    pub async fn set_readiness(
+    /// Writes down that a connector lacks what it needs, and why.
+    pub async fn set_unready(
         &self,
         id: &ConnectorId,
         readiness: ConnectorReadiness,
         reason: Option<String>,
     ) -> Result<bool, ChannelError> {
+        let kind = match readiness {
+            ConnectorReadiness::Ready => return Ok(false),
+            ConnectorReadiness::AuthFailed => ConnectorEventKind::AuthFailed,
+            ConnectorReadiness::MissingCredential => ConnectorEventKind::MissingCredential,
+            ConnectorReadiness::Misconfigured => ConnectorEventKind::Misconfigured,
+        };
+        let event = (kind, reason.clone());
         let set = move |connector: &mut Connector, _| {
             (connector.readiness, connector.readiness_reason) = (readiness, reason.clone());
         };
-        self.change(id, set).await
+        self.change(id, event, None, set).await
     }
 
     /// Gives a connector other settings. What it lacked before says nothing about these.
@@ -121,17 +155,20 @@ impl Connectors {
         id: &ConnectorId,
         settings: Value,
         queue: QueueSettings,
+        trail: Trail,
     ) -> Result<bool, ChannelError> {
         let set = move |connector: &mut Connector, _| {
             (connector.settings, connector.queue) = (settings.clone(), queue);
             (connector.readiness, connector.readiness_reason) = (ConnectorReadiness::Ready, None);
         };
-        self.change(id, set).await
+        self.change(id, (ConnectorEventKind::Configured, None), trail, set).await
     }
 
     async fn change(
         &self,
         id: &ConnectorId,
+        (kind, detail): (ConnectorEventKind, Option<String>),
+        trail: Trail,
         change: impl Fn(&mut Connector, Timestamp) + Send + Sync + 'static,
     ) -> Result<bool, ChannelError> {
         let (id, now) = (id.clone(), self.clock.now());
@@ -146,6 +183,8 @@ impl Connectors {
             }
             is.version += 1;
             connectors::save(tx, &is)?;
+            note(tx, &id, kind, detail.clone(), now)?;
+            trail.clone().into_iter().for_each(|entry| tx.record(entry));
             tx.notify(TOPIC);
             // What could not go out before may be due.
             tx.notify(crate::outbox::TOPIC);
@@ -153,6 +192,56 @@ impl Connectors {
         };
         self.db.try_write(write).await
     }
+}
+
+/// Sets a connector up unless there is one of this name, as part of a transaction. Says whether there
+/// was none.
+pub fn set_up(
+    tx: &mut Tx<'_>,
+    id: &ConnectorId,
+    kind: &str,
+    settings: &Value,
+    queue: QueueSettings,
+    now: Timestamp,
+) -> Result<bool, StorageError> {
+    let connector = Connector {
+        id: id.clone(),
+        kind: kind.to_owned(),
+        enabled: true,
+        settings: settings.clone(),
+        queue,
+        readiness: ConnectorReadiness::Ready,
+        readiness_reason: None,
+        paused_at: None,
+        pause_reason: None,
+        stopped_since: None,
+        stopped_before: Duration::ZERO,
+        version: 1,
+        created_at: now,
+    };
+    let added = connectors::add(tx, &connector)?;
+    if added {
+        note(tx, id, ConnectorEventKind::Added, None, now)?;
+        tx.notify(TOPIC);
+    }
+    Ok(added)
+}
+
+/// One connector, for whoever decides something in a transaction.
+pub fn connector(tx: &mut Tx<'_>, id: &ConnectorId) -> Result<Option<Connector>, StorageError> {
+    connectors::one(tx, id)
+}
+
+/// Writes down what happened to a connector.
+pub(crate) fn note(
+    tx: &mut Tx<'_>,
+    id: &ConnectorId,
+    kind: ConnectorEventKind,
+    detail: Option<String>,
+    at: Timestamp,
+) -> Result<(), StorageError> {
+    let event = ConnectorEvent { id: new_id(), connector: id.clone(), at, kind, detail };
+    connector_events::add(tx, &event)
 }
 
 /// What waits in the queue does not grow old while nothing may go out.

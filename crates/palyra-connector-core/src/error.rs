@@ -1,7 +1,7 @@
 //! What can go wrong with channels.
 
 use palyra_common::error::{ErrorCode, StableErrorEnvelope};
-use palyra_common::ids::ConnectorId;
+use palyra_common::ids::{ConnectorId, ConversationId};
 use palyra_common::runtime_contracts::OutboxState;
 use palyra_storage::{StorageError, describe};
 
@@ -35,6 +35,17 @@ pub enum ChannelError {
         /// How many it may have.
         most: usize,
     },
+    /// Too much waits in a conversation.
+    #[error("{most} messages wait in the conversation {conversation}, and no more may")]
+    LaneFull {
+        /// The conversation.
+        conversation: ConversationId,
+        /// How many may wait.
+        most: u32,
+    },
+    /// It makes no sense.
+    #[error("{0}")]
+    Invalid(String),
     /// The database.
     #[error(transparent)]
     Storage(#[from] StorageError),
@@ -46,7 +57,8 @@ impl ChannelError {
         match self {
             Self::NoConnector(_) | Self::NoEntry(_) => ErrorCode::CommonNotFound,
             Self::NotNow { .. } => ErrorCode::CommonConflict,
-            Self::Parts { .. } => ErrorCode::CommonInvalidInput,
+            Self::Parts { .. } | Self::Invalid(_) => ErrorCode::CommonInvalidInput,
+            Self::LaneFull { .. } => ErrorCode::ChannelQueueFull,
             Self::Storage(error) => error.code(),
         }
     }
@@ -55,9 +67,12 @@ impl ChannelError {
     pub fn envelope(&self) -> StableErrorEnvelope {
         match self {
             Self::Storage(error) => error.envelope(),
-            Self::NoConnector(_) | Self::NoEntry(_) | Self::NotNow { .. } | Self::Parts { .. } => {
-                StableErrorEnvelope::new(self.code(), describe(self))
-            }
+            Self::NoConnector(_)
+            | Self::NoEntry(_)
+            | Self::NotNow { .. }
+            | Self::Parts { .. }
+            | Self::Invalid(_)
+            | Self::LaneFull { .. } => StableErrorEnvelope::new(self.code(), describe(self)),
         }
     }
 }

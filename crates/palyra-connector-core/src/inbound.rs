@@ -115,7 +115,7 @@ pub trait InboundSink: Send + Sync {
         tx: &mut Tx<'_>,
         event: &InboundEvent,
         now: Timestamp,
-    ) -> Result<Taken, StorageError>;
+    ) -> Result<Taken, ChannelError>;
 }
 
 /// What became of a message that was handed over.
@@ -227,7 +227,9 @@ fn decide(
         Ok(Taken::Ignored(reason)) => (Event::Ignored(*reason), None),
         // What is wrong with the database as a whole undoes the message too: it was not
         // acknowledged, and comes again.
-        Err(error) if error.retry_class() != RetryClass::Permanent => return Err(error.clone()),
+        Err(ChannelError::Storage(error)) if error.retry_class() != RetryClass::Permanent => {
+            return Err(error.clone());
+        }
         Err(error) => {
             let (connector, message) = (&event.connector, &event.message);
             tracing::warn!(%connector, %message, %error, "a message could not be decided yet");

@@ -17,6 +17,7 @@
 mod adapter;
 mod connectors;
 mod error;
+mod history;
 mod inbound;
 mod operation;
 mod outbox;
@@ -29,15 +30,19 @@ pub use adapter::{
     AdapterContext, AdapterRegistry, Admission, Capabilities, ConnectorAdapter, End, Found, Permit,
     RuntimeSnapshot, Waiting,
 };
-pub use connectors::Connectors;
+pub use connectors::{Connectors, Trail, connector, set_up};
 pub use error::ChannelError;
+pub use history::{Said, What, history};
 pub use inbound::{Accepted, AuthorKind, Content, Inbound, InboundEvent, InboundSink, Taken};
 pub use operation::{EntryKey, Envelope, Operation, Release};
 pub use outbox::{
-    Attempt, Begun, Dice, Due, Enqueued, Outbox, Report, Settled, SystemDice, enqueue,
+    Attempt, Begun, COUNTED, Dice, Due, Enqueued, MAX_REPLAYED, Outbox, PartView, QueueView,
+    Report, Settled, SystemDice, enqueue,
 };
 pub use retention::rules;
 pub use settings::QueueSettings;
+pub use store::connector_events::ConnectorEvent;
+pub use store::connector_status::ConnectorStatus;
 pub use store::connectors::Connector;
 pub use store::outbox::Stored;
-pub use supervisor::{ConnectorSupervisor, SupervisorOptions};
+pub use supervisor::{ConnectorSupervisor, Statuses, SupervisorOptions};

@@ -4,6 +4,8 @@ mod attempt;
 mod change;
 mod enqueue;
 mod human;
+mod look;
+mod many;
 
 use std::sync::Arc;
 
@@ -14,6 +16,8 @@ use palyra_storage::{Database, Topic};
 
 pub use attempt::{Attempt, Begun, Due, Report, Settled};
 pub use enqueue::{Enqueued, enqueue};
+pub use look::{COUNTED, PartView, QueueView};
+pub use many::MAX_REPLAYED;
 
 /// Told when something may be due in an outbox.
 pub(crate) const TOPIC: Topic = Topic::new("outbox");

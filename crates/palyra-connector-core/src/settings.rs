@@ -24,6 +24,8 @@ pub struct QueueSettings {
     pub on_unknown: UnknownRule,
     /// How many conversations are served at once.
     pub lanes: u32,
+    /// How many messages may wait in one conversation; more are refused.
+    pub max_waiting: u32,
     /// How long one attempt may take.
     pub attempt_timeout: Duration,
 }
@@ -38,12 +40,39 @@ impl Default for QueueSettings {
             look_after: Duration::from_secs(5),
             on_unknown: UnknownRule::Ask,
             lanes: 64,
+            max_waiting: 10_000,
             attempt_timeout: Duration::from_secs(5),
         }
     }
 }
 
 impl QueueSettings {
+    /// Refuses settings with which nothing could ever go out, or without bound.
+    pub fn check(&self) -> Result<(), String> {
+        let refuse = |what: &str| Err(what.to_owned());
+        let day = Duration::from_days(1);
+        match self {
+            Self { max_attempts: 0 | 101.., .. } => refuse("max_attempts is from 1 to 100"),
+            Self { lanes: 0 | 1_025.., .. } => refuse("lanes is from 1 to 1024"),
+            Self { max_waiting: 0 | 1_000_001.., .. } => refuse("max_waiting is from 1 to 1000000"),
+            Self { max_looks: 101.., .. } => refuse("max_looks is at most 100"),
+            _ if self.expires_after == Duration::ZERO
+                || self.expires_after > Duration::from_days(30) =>
+            {
+                refuse("expires_after is more than nothing and at most 30 days")
+            }
+            _ if self.attempt_timeout < Duration::from_millis(10)
+                || self.attempt_timeout > Duration::from_mins(5) =>
+            {
+                refuse("attempt_timeout is from 10 milliseconds to 5 minutes")
+            }
+            _ if self.look_after > day || self.backoff.base > day || self.backoff.cap > day => {
+                refuse("look_after and backoff are at most a day")
+            }
+            _ => Ok(()),
+        }
+    }
+
     /// The rules for entries that the platform treats like this.
     pub fn rules(&self, repeat: Repeat) -> Rules {
         Rules {

@@ -2,6 +2,7 @@
 
 mod drain;
 mod lives;
+mod status;
 mod worker;
 
 use std::sync::Arc;
@@ -14,6 +15,7 @@ use palyra_storage::lease::Leases;
 use crate::adapter::AdapterRegistry;
 use crate::{Connectors, Dice, Inbound, InboundSink, Outbox};
 use lives::Lives;
+pub use status::Statuses;
 
 /// How often to look without having been told: a notice can be missed, and a lease can be lost.
 const LOOK_AT_LEAST_EVERY: Duration = Duration::from_secs(1);
@@ -36,7 +38,8 @@ pub struct SupervisorOptions {
     /// Takes what comes in.
     pub sink: Arc<dyn InboundSink>,
     /// How long requests of another node may still be on their way when its lease has run out.
-    pub takeover_grace: Duration,
+    /// Nothing: as long as an attempt of that connector may take.
+    pub takeover_grace: Option<Duration>,
 }
 
 /// What all workers share.
@@ -49,7 +52,8 @@ pub(crate) struct Shared {
     pub(crate) connectors: Connectors,
     pub(crate) outbox: Outbox,
     pub(crate) inbound: Inbound,
-    pub(crate) takeover_grace: Duration,
+    pub(crate) statuses: Statuses,
+    pub(crate) takeover_grace: Option<Duration>,
 }
 
 /// Runs the connectors that this node has the leases of.
@@ -65,6 +69,7 @@ impl ConnectorSupervisor {
             connectors: Connectors::new(db.clone(), clock.clone()),
             outbox: Outbox::new(db.clone(), clock.clone(), dice.clone()),
             inbound: Inbound::new(db.clone(), clock.clone(), dice.clone(), sink),
+            statuses: Statuses::new(db.clone(), clock.clone()),
             db,
             leases,
             clock,
@@ -78,6 +83,11 @@ impl ConnectorSupervisor {
     /// What comes in, for whoever else hands messages over.
     pub fn inbound(&self) -> Inbound {
         self.shared.inbound.clone()
+    }
+
+    /// How connectors do, for whoever asks.
+    pub fn statuses(&self) -> Statuses {
+        self.shared.statuses.clone()
     }
 
     /// Runs until `shutdown`, then lets what is under way end and gives the leases back.

@@ -7,7 +7,7 @@ mod ledger;
 #[cfg(test)]
 mod tests;
 
-use std::path::PathBuf;
+use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -19,6 +19,7 @@ use palyra_connector_core::{
 use palyra_policy::outbox::{Reconciled, Repeat};
 use palyra_storage::crash_point;
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 use tokio::sync::watch;
 
 pub use faults::{Fault, Faults};
@@ -33,9 +34,10 @@ pub const KIND: &str = "echo";
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct EchoSettings {
-    /// The file that keeps what was sent, one JSON object to a line. Nothing: it is kept in memory,
-    /// as much of it as is shown.
-    pub ledger: Option<PathBuf>,
+    /// The name of the file that keeps what was sent, one JSON object to a line. It is in the
+    /// daemon's own folder, wherever that is: whoever may set this may not choose where to write.
+    /// Nothing: it is kept in memory, as much of it as is shown.
+    pub ledger: Option<String>,
     /// Whether the same message twice is one.
     pub deduplicate: bool,
     /// For how long the platform remembers a message when it deduplicates.
@@ -58,15 +60,33 @@ impl Default for EchoSettings {
     }
 }
 
-/// The adapter of an echo connector.
+/// The settings, if they make sense.
+pub(crate) fn settings(settings: &Value) -> Result<EchoSettings, String> {
+    let settings = serde_json::from_value::<EchoSettings>(settings.clone());
+    let settings = settings.map_err(|error| format!("the settings cannot be used: {error}"))?;
+    let plain = |name: &String| {
+        let good = |c: char| c.is_ascii_alphanumeric() || "._-".contains(c);
+        (1..=64).contains(&name.len()) && name.chars().all(good) && !name.starts_with('.')
+    };
+    match settings.ledger.as_ref().is_none_or(plain) {
+        true => Ok(settings),
+        false => Err("ledger is the name of a file: up to 64 letters, digits and ._-".to_owned()),
+    }
+}
+
+/// The adapter of an echo connector, whose ledger is in `folder`.
 pub(crate) fn build(
     connector: &Connector,
     clock: Arc<dyn Clock>,
+    folder: &Path,
 ) -> Result<Arc<dyn ConnectorAdapter>, String> {
-    let settings = serde_json::from_value::<EchoSettings>(connector.settings.clone());
-    let settings = settings.map_err(|error| format!("the settings cannot be used: {error}"))?;
-    let ledger = Ledger::open(settings.ledger.as_deref())
-        .map_err(|error| format!("the ledger cannot be opened: {error}"))?;
+    let settings = settings(&connector.settings)?;
+    let path = settings.ledger.as_ref().map(|name| folder.join(name));
+    let opened = match &path {
+        Some(_) => std::fs::create_dir_all(folder).and_then(|()| Ledger::open(path.as_deref())),
+        None => Ledger::open(None),
+    };
+    let ledger = opened.map_err(|error| format!("the ledger cannot be opened: {error}"))?;
     let (ledger, requests) = (Mutex::new(ledger), AtomicU64::new(0));
     let connected_since = Mutex::new(None);
     Ok(Arc::new(Echo { settings, ledger, requests, clock, connected_since }))

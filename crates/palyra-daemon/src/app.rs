@@ -15,6 +15,7 @@ use palyra_storage::{Database, JournalStore};
 use palyra_vault::Vault;
 use tokio::sync::{Mutex, Semaphore};
 
+use crate::channels::ChannelPlatform;
 use crate::config::{Config, Given, Loaded};
 use crate::log::LogHandle;
 use crate::ready::LastLook;
@@ -31,6 +32,7 @@ pub(crate) struct Parts {
     pub(crate) clock: Arc<dyn Clock>,
     pub(crate) identity: Identity,
     pub(crate) vault: Vault,
+    pub(crate) channels: ChannelPlatform,
     /// What was read last. Only live options of it are in force.
     pub(crate) settings: Live<Loaded>,
     /// What this process was started with.

@@ -42,7 +42,14 @@ pub(crate) async fn config_changed(
     add(&app.db, by(actor, app.clock.now(), "config.changed", "config", detail)).await
 }
 
-fn by(actor: &Actor, at: Timestamp, action: &str, subject: &str, detail: Value) -> JournalEvent {
+/// An entry about what somebody has done to `subject`, to be written with that.
+pub(crate) fn by(
+    actor: &Actor,
+    at: Timestamp,
+    action: &str,
+    subject: &str,
+    detail: Value,
+) -> JournalEvent {
     let detail = actor.credential.noted_in(detail).to_string();
     entry(at, actor.by.as_str(), action, subject, &actor.origin, detail)
 }

@@ -3,6 +3,7 @@
 
 mod app;
 mod audit;
+mod channels;
 mod config;
 mod config_command;
 mod doctor;

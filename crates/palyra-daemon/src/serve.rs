@@ -72,7 +72,7 @@ async fn work(
     hangup: Signal,
     asked: watch::Receiver<Option<&'static str>>,
 ) -> Result<(), Failure> {
-    let (app, listeners) = parts::open(start, data_dir).await?;
+    let parts::Opened { app, supervisor, listeners } = parts::open(start, data_dir).await?;
     audit::about_node(&app.db, app.clock.now(), "daemon.started").await?;
 
     // Whoever is answered finds the file.
@@ -83,6 +83,7 @@ async fn work(
     services.spawn("leases", keeper.run(until(stopped.clone())));
     services.spawn("retention", sweeper(&app).run(until(stopped.clone())));
     services.spawn("vault", app.vault.feed().run(until(stopped.clone())));
+    services.spawn("channels", supervisor.run(until(stopped.clone())));
     services.spawn("metrics", metrics::keep_small(app.clone(), until(stopped.clone())));
     services.spawn("reload", reload_when_asked(app.clone(), hangup, until(stopped.clone())));
     let serving = Listeners { tcp: listeners.http, local: listeners.local };
@@ -115,6 +116,7 @@ async fn work(
 fn sweeper(app: &App) -> Sweeper {
     let mut rules = ground_rules(app.db.engine());
     rules.extend(palyra_identity::rules());
+    rules.extend(palyra_connector_core::rules());
     let (db, leases, clock) = (app.db.clone(), app.leases.clone(), app.clock.clone());
     Sweeper::new(db, leases, clock, rules, SWEEP_EVERY).with_blobs(app.blobs.clone())
 }

@@ -21,39 +21,15 @@ pub const fn role_allows(role: Role, scope: Scope) -> bool {
             | Scope::LoginsRead
             | Scope::LoginsWrite
             | Scope::PrincipalsRead
-            | Scope::PrincipalsWrite => true,
+            | Scope::PrincipalsWrite
+            | Scope::ChannelsRead
+            | Scope::ChannelsWrite
+            | Scope::MessagesRead
+            | Scope::MessagesSend => true,
         },
         Role::Operator => operator_allows(scope),
-        Role::Approver => match scope {
-            // A login code hands on no more than one's own rights: to decide on the phone.
-            Scope::StatusRead
-            | Scope::MetricsRead
-            | Scope::AuditRead
-            | Scope::ConfigRead
-            | Scope::LoginsRead
-            | Scope::LoginsWrite => true,
-            Scope::TokensRead
-            | Scope::TokensWrite
-            | Scope::SecretsRead
-            | Scope::SecretsWrite
-            | Scope::ConfigWrite
-            | Scope::BackupsCreate
-            | Scope::PrincipalsRead
-            | Scope::PrincipalsWrite => false,
-        },
-        Role::Viewer => match scope {
-            Scope::StatusRead | Scope::MetricsRead | Scope::AuditRead | Scope::ConfigRead => true,
-            Scope::TokensRead
-            | Scope::TokensWrite
-            | Scope::SecretsRead
-            | Scope::SecretsWrite
-            | Scope::ConfigWrite
-            | Scope::BackupsCreate
-            | Scope::LoginsRead
-            | Scope::LoginsWrite
-            | Scope::PrincipalsRead
-            | Scope::PrincipalsWrite => false,
-        },
+        Role::Approver => approver_allows(scope),
+        Role::Viewer => viewer_allows(scope),
     }
 }
 
@@ -70,10 +46,61 @@ const fn operator_allows(scope: Scope) -> bool {
         | Scope::ConfigWrite
         | Scope::LoginsRead
         | Scope::LoginsWrite
-        | Scope::PrincipalsRead => true,
+        | Scope::PrincipalsRead
+        | Scope::ChannelsRead
+        | Scope::ChannelsWrite
+        | Scope::MessagesRead
+        | Scope::MessagesSend => true,
         // A backup holds what belongs to others, the owner included; and who else there is
         // the owner decides.
         Scope::BackupsCreate | Scope::PrincipalsWrite => false,
+    }
+}
+
+const fn approver_allows(scope: Scope) -> bool {
+    match scope {
+        // A login code hands on no more than one's own rights: to decide on the phone.
+        Scope::StatusRead
+        | Scope::MetricsRead
+        | Scope::AuditRead
+        | Scope::ConfigRead
+        | Scope::LoginsRead
+        | Scope::LoginsWrite
+        | Scope::ChannelsRead
+        | Scope::MessagesRead => true,
+        Scope::TokensRead
+        | Scope::TokensWrite
+        | Scope::SecretsRead
+        | Scope::SecretsWrite
+        | Scope::ConfigWrite
+        | Scope::BackupsCreate
+        | Scope::PrincipalsRead
+        | Scope::PrincipalsWrite
+        | Scope::ChannelsWrite
+        | Scope::MessagesSend => false,
+    }
+}
+
+const fn viewer_allows(scope: Scope) -> bool {
+    match scope {
+        Scope::StatusRead
+        | Scope::MetricsRead
+        | Scope::AuditRead
+        | Scope::ConfigRead
+        | Scope::ChannelsRead => true,
+        Scope::TokensRead
+        | Scope::TokensWrite
+        | Scope::SecretsRead
+        | Scope::SecretsWrite
+        | Scope::ConfigWrite
+        | Scope::BackupsCreate
+        | Scope::LoginsRead
+        | Scope::LoginsWrite
+        | Scope::PrincipalsRead
+        | Scope::PrincipalsWrite
+        | Scope::ChannelsWrite
+        | Scope::MessagesRead
+        | Scope::MessagesSend => false,
     }
 }
 

@@ -9,8 +9,11 @@ use palyra_common::time::{Duration, Timestamp};
 
 use crate::backoff::{Backoff, Chance};
 
+mod queue;
 #[cfg(test)]
 mod tests;
+
+pub use queue::{Flow, QueueFacts, reasons, saturation};
 
 /// What decides what to do with an adapter.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -125,8 +128,12 @@ pub fn step(
         },
         Event::Disabled => {
             let off = Connector { wanted: Wanted::Off, start_at: None, ..is };
-            let action = if runs(is) { Action::Stop } else { Action::Nothing };
-            (off, action)
+            match runs(is) {
+                true => (off, Action::Stop),
+                false => {
+                    (Connector { liveness: ConnectorLiveness::Stopped, ..off }, Action::Nothing)
+                }
+            }
         }
         Event::Due => match is.start_at {
             Some(at) if at <= now && is.wanted == Wanted::On => start(is),

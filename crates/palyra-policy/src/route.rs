@@ -13,7 +13,7 @@ use palyra_common::runtime_contracts::{
     BroadcastStrategy, DirectMessagePolicy, InboundScope, RouteReason,
 };
 
-pub use rule::{DEFAULT_AGENT, Mention, Rule, Sessions, canonical_id};
+pub use rule::{DEFAULT_AGENT, Mention, Rule, Sessions, canonical_id, warnings};
 
 /// What is known of a message when it is routed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

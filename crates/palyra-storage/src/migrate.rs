@@ -56,6 +56,12 @@ pub const MIGRATIONS: &[Migration] = &[
         oldest_binary: 2,
         text: include_str!("../migrations/0005_idempotency_keys.sql"),
     },
+    Migration {
+        version: 6,
+        name: "router",
+        oldest_binary: 2,
+        text: include_str!("../migrations/0006_router.sql"),
+    },
 ];
 
 /// The newest schema that this program knows.

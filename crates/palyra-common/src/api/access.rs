@@ -1,6 +1,6 @@
-use serde::de::Error as _;
-use serde::{Deserialize, Deserializer, Serialize};
+use serde::{Deserialize, Serialize};
 
+use super::number::whole;
 use crate::ids::{Credential, Principal, TokenId};
 use crate::runtime_contracts::Scope;
 use crate::time::Timestamp;
@@ -92,15 +92,4 @@ impl std::fmt::Debug for CreatedToken {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("CreatedToken").field("token", &self.token).finish_non_exhaustive()
     }
-}
-
-/// JSON knows one kind of number: 60.0 is 60.
-fn whole<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<u32>, D::Error> {
-    let Some(number) = Option::<f64>::deserialize(deserializer)? else {
-        return Ok(None);
-    };
-    if number.fract() == 0.0 && (0.0..=f64::from(u32::MAX)).contains(&number) {
-        return Ok(Some(number as u32));
-    }
-    Err(D::Error::custom("a whole number from 0 to 4294967295 is expected"))
 }

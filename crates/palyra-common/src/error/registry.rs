@@ -170,6 +170,10 @@ error_codes! {
         means: "there are more secrets than the vault keeps: 4000 versions, of up to ten per secret, or 16 MiB in all",
         hint: "Delete secrets that are not needed any more, with all their versions, and try again.";
 
+    ChannelQueueFull = "channel/queue_full", Retryable,
+        means: "as many messages as may be wait in that conversation",
+        hint: "See with `palyra channels show` why they do not go out. Send again when fewer wait, or raise `max_waiting` in the settings of the channel's queue.";
+
     BackupInvalid = "backup/invalid", Final,
         means: "the file is not a whole backup of Palyra",
         hint: "Take another backup; this one is damaged, was cut off or is of a newer version.";

@@ -88,6 +88,16 @@ macro_rules! named_ids {
                 serde_text::deserialize(deserializer, concat!("the id of a ", $kind))
             }
         }
+
+        #[cfg(feature = "openapi")]
+        impl utoipa::PartialSchema for $name {
+            fn schema() -> utoipa::openapi::RefOr<utoipa::openapi::schema::Schema> {
+                crate::openapi::text(concat!("The id of a ", $kind), "^[A-Za-z0-9.:_-]{1,128}$")
+            }
+        }
+
+        #[cfg(feature = "openapi")]
+        impl utoipa::ToSchema for $name {}
     )+};
 }
 

@@ -44,6 +44,14 @@ runtime_contract_enum! {
         PrincipalsRead = "principals:read",
         /// Give and take roles, and make credentials for those who have one.
         PrincipalsWrite = "principals:write",
+        /// See channels, how they are and how they are routed, not what is said in them.
+        ChannelsRead = "channels:read",
+        /// Set channels and rules up, and decide what becomes of messages that wait for somebody.
+        ChannelsWrite = "channels:write",
+        /// Read what is said in channels.
+        MessagesRead = "messages:read",
+        /// Say something in a channel, in the name of the bot.
+        MessagesSend = "messages:send",
     }
 
     /// How far a publisher's key is trusted for a skill.

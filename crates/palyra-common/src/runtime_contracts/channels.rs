@@ -45,6 +45,34 @@ runtime_contract_enum! {
         Paused = "paused",
     }
 
+    /// What happened to a connector.
+    pub enum ConnectorEventKind {
+        /// It was set up.
+        Added = "added",
+        /// It was given other settings.
+        Configured = "configured",
+        /// It was switched on.
+        Enabled = "enabled",
+        /// It was switched off.
+        Disabled = "disabled",
+        /// Its queue was paused.
+        Paused = "paused",
+        /// Its queue goes out again.
+        Resumed = "resumed",
+        /// A node began to run it.
+        Started = "started",
+        /// It ended as it was asked to.
+        Stopped = "stopped",
+        /// It ended without being asked to, and is started again.
+        Lost = "lost",
+        /// The platform refused its secret.
+        AuthFailed = "auth_failed",
+        /// A secret that it needs is missing.
+        MissingCredential = "missing_credential",
+        /// Its settings cannot work.
+        Misconfigured = "misconfigured",
+    }
+
     /// Which messages of a platform are looked at, from the fewest to all.
     pub enum InboundScope {
         /// Direct messages only.

@@ -77,8 +77,8 @@ impl Changing<'_> {
             Place::Keeps => next.aside = false,
             Place::Tail => {
                 let (connector, conversation) = (&stored.key.connector, &stored.conversation);
-                let seq = outbox_lanes::append(tx, connector, conversation, 1, self.now)?;
-                (next.lane_seq, next.aside) = (Some(seq), false);
+                let places = outbox_lanes::append(tx, connector, conversation, 1, self.now)?;
+                (next.lane_seq, next.aside) = (Some(places.first), false);
                 outbox::save(tx, &next)?;
                 // Appending has counted it already.
                 return Ok(-was_in_lane);

@@ -37,12 +37,14 @@ pub fn enqueue(
         .ok_or_else(|| ChannelError::NoConnector(connector.clone()))?;
     // Only what an attempt does depends on the platform.
     let (rules, moment) = (queue.settings.rules(Repeat::Never), queue.moment(now));
+    let mut depth = 0;
     let (entry, first_seq) = match envelope.release {
         Release::AfterApproval => (Entry::held(&rules), None),
         Release::AtOnce => {
             // This locks the lane: of two who enqueue the same, the second sees the first.
-            let first = outbox_lanes::append(tx, connector, conversation, count, now)?;
-            (Entry::pending(&rules, moment), Some(first))
+            let places = outbox_lanes::append(tx, connector, conversation, count, now)?;
+            depth = places.depth;
+            (Entry::pending(&rules, moment), Some(places.first))
         }
     };
     let known = outbox_history::find(tx, connector, &envelope.id)?;
@@ -56,6 +58,10 @@ pub fn enqueue(
             Ok(Enqueued::Before(state))
         }
         (Some(state), None) => Ok(Enqueued::Before(state)),
+        (None, _) if depth > i64::from(queue.settings.max_waiting) => {
+            let (conversation, most) = (conversation.clone(), queue.settings.max_waiting);
+            Err(ChannelError::LaneFull { conversation, most })
+        }
         (None, _) => {
             tx.notify(TOPIC);
             Ok(Enqueued::Now)

@@ -9,9 +9,10 @@ use palyra_storage::{StorageError, Tx};
 use super::Outbox;
 use super::attempt::known_queue;
 use super::change::{Changing, Note};
-use crate::ChannelError;
 use crate::operation::EntryKey;
 use crate::store::outbox::{self, Stored};
+use crate::store::outbox_history;
+use crate::{ChannelError, Trail};
 
 impl Outbox {
     /// Entries of one state that wait for a human (held, unknown or dead), oldest first, behind
@@ -34,13 +35,13 @@ impl Outbox {
     }
 
     /// Lets a held entry go out.
-    pub async fn approve(&self, key: &EntryKey) -> Result<OutboxState, ChannelError> {
-        self.decide(key, Event::Approved, "released").await
+    pub async fn approve(&self, key: &EntryKey, trail: Trail) -> Result<OutboxState, ChannelError> {
+        self.decide(key, Event::Approved, "released", trail).await
     }
 
     /// Takes an entry back that is not being sent.
-    pub async fn cancel(&self, key: &EntryKey) -> Result<OutboxState, ChannelError> {
-        self.decide(key, Event::Cancelled, "cancelled").await
+    pub async fn cancel(&self, key: &EntryKey, trail: Trail) -> Result<OutboxState, ChannelError> {
+        self.decide(key, Event::Cancelled, "cancelled", trail).await
     }
 
     /// Says what is to become of an entry of which nothing could be learnt.
@@ -48,46 +49,71 @@ impl Outbox {
         &self,
         key: &EntryKey,
         resolution: Resolution,
+        trail: Trail,
     ) -> Result<OutboxState, ChannelError> {
         let wanted = match resolution {
             Resolution::Resend => "sent again",
             Resolution::MarkDelivered => "marked as delivered",
         };
-        self.decide(key, Event::Resolved(resolution), wanted).await
+        self.decide(key, Event::Resolved(resolution), wanted, trail).await
     }
 
     /// Sends a dead entry after all, with the parts that died with it.
-    pub async fn replay(&self, key: &EntryKey) -> Result<OutboxState, ChannelError> {
-        self.decide(key, Event::Replayed, "replayed").await
+    pub async fn replay(&self, key: &EntryKey, trail: Trail) -> Result<OutboxState, ChannelError> {
+        self.decide(key, Event::Replayed, "replayed", trail).await
     }
 
     /// Closes a dead entry.
-    pub async fn discard(&self, key: &EntryKey) -> Result<OutboxState, ChannelError> {
-        self.decide(key, Event::Discarded, "discarded").await
+    pub async fn discard(&self, key: &EntryKey, trail: Trail) -> Result<OutboxState, ChannelError> {
+        self.decide(key, Event::Discarded, "discarded", trail).await
     }
 
+    /// Decides about one entry. What has been decided like this before stays as it is, so that
+    /// deciding twice is deciding once.
     async fn decide(
         &self,
         key: &EntryKey,
         event: Event,
         wanted: &'static str,
+        trail: Trail,
     ) -> Result<OutboxState, ChannelError> {
         let (key, now, dice) = (key.clone(), self.clock.now(), self.dice.clone());
         let decide = move |tx: &mut Tx<'_>| -> Result<OutboxState, ChannelError> {
             let queue = known_queue(tx, &key.connector)?;
-            let stored =
-                outbox::lock(tx, &key)?.ok_or_else(|| ChannelError::NoEntry(key.clone()))?;
+            let Some(stored) = outbox::lock(tx, &key)? else {
+                let ended = outbox_history::ended(tx, &key)?;
+                let same = ended.filter(|state| was_decided(event, *state));
+                return same.ok_or_else(|| ChannelError::NoEntry(key.clone()));
+            };
             // No human decision depends on what the platform remembers.
             let rules = queue.settings.rules(Repeat::Never);
             let changing = Changing { queue: &queue, rules, now, chance: dice.roll() };
-            let state = changing.apply(tx, &stored, event, &Note::default())?;
-            tx.notify(super::TOPIC);
-            state.ok_or_else(|| ChannelError::NotNow {
-                key: key.clone(),
-                state: stored.entry.state,
-                wanted,
-            })
+            match changing.apply(tx, &stored, event, &Note::default())? {
+                Some(state) => {
+                    trail.clone().into_iter().for_each(|entry| tx.record(entry));
+                    tx.notify(super::TOPIC);
+                    Ok(state)
+                }
+                None if was_decided(event, stored.entry.state) => Ok(stored.entry.state),
+                None => Err(ChannelError::NotNow {
+                    key: key.clone(),
+                    state: stored.entry.state,
+                    wanted,
+                }),
+            }
         };
         self.db.try_write(decide).await
+    }
+}
+
+/// Whether an entry in this state may have come there by this decision.
+fn was_decided(event: Event, state: OutboxState) -> bool {
+    let goes_out =
+        matches!(state, OutboxState::Pending | OutboxState::Sending | OutboxState::Delivered);
+    match event {
+        Event::Approved | Event::Replayed | Event::Resolved(Resolution::Resend) => goes_out,
+        Event::Resolved(Resolution::MarkDelivered) => state == OutboxState::Delivered,
+        Event::Cancelled | Event::Discarded => state == OutboxState::Cancelled,
+        _ => false,
     }
 }

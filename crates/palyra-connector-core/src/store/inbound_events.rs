@@ -1,12 +1,13 @@
 //! `inbound_events`: what came in, once each.
 
+use palyra_common::ids::{ConnectorId, ConversationId};
 use palyra_common::runtime_contracts::{InboundState, RouteReason};
 use palyra_common::time::Timestamp;
 use palyra_policy::inbound::Received;
 use palyra_storage::{Row, Sql, StorageError, Tx, claim_sql, params, sql};
 
 use super::{from_json, to_json};
-use crate::InboundEvent;
+use crate::{Content, InboundEvent};
 
 const ADD: Sql = sql!(
     "INSERT INTO inbound_events (connector_id, native_message_id, conversation, thread, sender,
@@ -31,6 +32,13 @@ const CLAIM: Sql = claim_sql!(
 );
 
 const NEXT_DUE: Sql = sql!("SELECT min(due_at) FROM inbound_events WHERE due_at IS NOT NULL");
+
+/// The newest first.
+const SAID: Sql = sql!(
+    "SELECT native_message_id, sender, content, received_at FROM inbound_events
+     WHERE connector_id = $1 AND conversation = $2 AND received_at <= $3 AND content IS NOT NULL
+     ORDER BY received_at DESC, native_message_id DESC LIMIT $4"
+);
 
 const STRIP: Sql = claim_sql!(
     "UPDATE inbound_events SET content = NULL WHERE (connector_id, native_message_id) IN (
@@ -117,6 +125,33 @@ fn read(row: &Row<'_>) -> Result<(InboundEvent, Received), StorageError> {
         due_at: row.get(8)?,
     };
     Ok((event, received))
+}
+
+/// A message that came in.
+pub(crate) struct SaidByOthers {
+    pub(crate) message: String,
+    pub(crate) sender: String,
+    pub(crate) content: Content,
+    pub(crate) received_at: Timestamp,
+}
+
+/// What came in in a conversation, the newest first, until `until`.
+pub(crate) fn said(
+    tx: &mut Tx<'_>,
+    connector: &ConnectorId,
+    conversation: &ConversationId,
+    until: Timestamp,
+    limit: u32,
+) -> Result<Vec<SaidByOthers>, StorageError> {
+    let params = params![connector.as_str(), conversation.as_str(), until, limit];
+    tx.query(&SAID, params, |row| {
+        Ok(SaidByOthers {
+            message: row.get(0)?,
+            sender: row.get(1)?,
+            content: from_json(row, 2)?,
+            received_at: row.get(3)?,
+        })
+    })
 }
 
 /// Forgets the content of some messages that came in before `before`, and keeps their keys.

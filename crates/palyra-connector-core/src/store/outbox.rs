@@ -1,6 +1,6 @@
 //! `outbox`: what is to go out and has not ended.
 
-use palyra_common::ids::{ConnectorId, ConversationId};
+use palyra_common::ids::{ConnectorId, ConversationId, EnvelopeId};
 use palyra_common::runtime_contracts::{DeadLetterReason, OutboxState, RetryClass};
 use palyra_common::time::Timestamp;
 use palyra_policy::outbox::Entry;
@@ -135,6 +135,23 @@ const ASIDE: Sql = sql!(concat!(
      WHERE connector_id = $1 AND aside = 1 AND state = $2
          AND (changed_at, envelope_id, part) > ($3, $4, $5)
      ORDER BY changed_at, envelope_id, part LIMIT $6"
+));
+
+const DEAD: Sql = sql!(
+    "SELECT envelope_id, part FROM outbox
+     WHERE connector_id = $1 AND aside = 1 AND state = 'dead' AND ($2 = '' OR death = $2)
+     ORDER BY changed_at, envelope_id, part LIMIT $3"
+);
+
+const COUNT_ASIDE: Sql = sql!(
+    "SELECT count(*) FROM (SELECT 1 FROM outbox
+         WHERE connector_id = $1 AND aside = 1 AND state = $2 LIMIT $3) AS counted"
+);
+
+const ENVELOPE: Sql = sql!(concat!(
+    "SELECT ",
+    columns!(""),
+    " FROM outbox WHERE connector_id = $1 AND envelope_id = $2 ORDER BY part"
 ));
 
 const SWEEP: Sql = claim_sql!(
@@ -307,6 +324,42 @@ pub(crate) fn aside(
     };
     let params = params![connector.as_str(), state.as_str(), at, envelope, part, limit];
     tx.query(&ASIDE, params, |row| read(row, connector))
+}
+
+/// Some dead entries, oldest first, of one reason or of all.
+pub(crate) fn dead(
+    tx: &mut Tx<'_>,
+    connector: &ConnectorId,
+    reason: Option<DeadLetterReason>,
+    limit: u32,
+) -> Result<Vec<EntryKey>, StorageError> {
+    let reason = reason.map_or("", DeadLetterReason::as_str);
+    tx.query(&DEAD, params![connector.as_str(), reason, limit], |row| {
+        let part: i64 = row.get(1)?;
+        let part = u32::try_from(part).unwrap_or(u32::MAX);
+        Ok(EntryKey { connector: connector.clone(), envelope: row.parse(0)?, part })
+    })
+}
+
+/// How many entries of one state have stepped aside, as far as `most`.
+pub(crate) fn count_aside(
+    tx: &mut Tx<'_>,
+    connector: &ConnectorId,
+    state: OutboxState,
+    most: u32,
+) -> Result<i64, StorageError> {
+    let params = params![connector.as_str(), state.as_str(), most];
+    tx.query_one(&COUNT_ASIDE, params, |row| row.get(0))
+}
+
+/// The parts of an envelope that have not ended, in order.
+pub(crate) fn envelope(
+    tx: &mut Tx<'_>,
+    connector: &ConnectorId,
+    envelope: &EnvelopeId,
+) -> Result<Vec<Stored>, StorageError> {
+    let params = params![connector.as_str(), envelope.as_str()];
+    tx.query(&ENVELOPE, params, |row| read(row, connector))
 }
 
 /// Removes some dead entries that nobody has looked at since `before`.

@@ -1,12 +1,13 @@
 //! `outbox_history`: what became of entries that have ended.
 
-use palyra_common::ids::{ConnectorId, EnvelopeId, NativeMessageId};
+use palyra_common::ids::{ConnectorId, ConversationId, EnvelopeId, NativeMessageId};
 use palyra_common::runtime_contracts::OutboxState;
 use palyra_common::time::Timestamp;
 use palyra_storage::{Sql, StorageError, Tx, claim_sql, params, sql};
 
 use super::outbox::Stored;
-use super::to_json;
+use super::{from_json, to_json};
+use crate::operation::{EntryKey, Operation};
 
 const ADD: Sql = sql!(
     "INSERT INTO outbox_history (connector_id, envelope_id, part, conversation, state,
@@ -19,6 +20,23 @@ const FIND: Sql = sql!(
     "SELECT state FROM outbox WHERE connector_id = $1 AND envelope_id = $2 AND part = 0
      UNION ALL
      SELECT state FROM outbox_history WHERE connector_id = $1 AND envelope_id = $2 AND part = 0"
+);
+
+const ENDED: Sql = sql!(
+    "SELECT state FROM outbox_history WHERE connector_id = $1 AND envelope_id = $2 AND part = $3"
+);
+
+/// The newest first, before a time and, at that time, a key.
+const SAID: Sql = sql!(
+    "SELECT envelope_id, part, native_message_id, operation, ended_at FROM outbox_history
+     WHERE connector_id = $1 AND conversation = $2 AND state = 'delivered'
+         AND operation IS NOT NULL AND ended_at <= $3
+     ORDER BY ended_at DESC, envelope_id DESC, part DESC LIMIT $4"
+);
+
+const ENVELOPE: Sql = sql!(
+    "SELECT part, state, attempts, native_message_id, ended_at FROM outbox_history
+     WHERE connector_id = $1 AND envelope_id = $2 ORDER BY part"
 );
 
 const STRIP: Sql = claim_sql!(
@@ -65,6 +83,67 @@ pub(crate) fn find(
 ) -> Result<Option<OutboxState>, StorageError> {
     let params = params![connector.as_str(), envelope.as_str()];
     tx.query_opt(&FIND, params, |row| row.parse(0))
+}
+
+/// How an entry has ended, if it has.
+pub(crate) fn ended(tx: &mut Tx<'_>, key: &EntryKey) -> Result<Option<OutboxState>, StorageError> {
+    let params = params![key.connector.as_str(), key.envelope.as_str(), key.part];
+    tx.query_opt(&ENDED, params, |row| row.parse(0))
+}
+
+/// A message that was delivered.
+pub(crate) struct SaidByUs {
+    pub(crate) envelope: EnvelopeId,
+    pub(crate) part: i64,
+    pub(crate) native: Option<String>,
+    pub(crate) operation: Operation,
+    pub(crate) at: Timestamp,
+}
+
+/// What was delivered to a conversation, the newest first, until `until`.
+pub(crate) fn said(
+    tx: &mut Tx<'_>,
+    connector: &ConnectorId,
+    conversation: &ConversationId,
+    until: Timestamp,
+    limit: u32,
+) -> Result<Vec<SaidByUs>, StorageError> {
+    let params = params![connector.as_str(), conversation.as_str(), until, limit];
+    tx.query(&SAID, params, |row| {
+        Ok(SaidByUs {
+            envelope: row.parse(0)?,
+            part: row.get(1)?,
+            native: row.get(2)?,
+            operation: from_json(row, 3)?,
+            at: row.get(4)?,
+        })
+    })
+}
+
+/// A part of an envelope that has ended.
+pub(crate) struct EndedPart {
+    pub(crate) part: i64,
+    pub(crate) state: OutboxState,
+    pub(crate) attempts: i64,
+    pub(crate) native: Option<String>,
+    pub(crate) at: Timestamp,
+}
+
+/// The parts of an envelope that have ended, in order.
+pub(crate) fn envelope(
+    tx: &mut Tx<'_>,
+    connector: &ConnectorId,
+    envelope: &EnvelopeId,
+) -> Result<Vec<EndedPart>, StorageError> {
+    tx.query(&ENVELOPE, params![connector.as_str(), envelope.as_str()], |row| {
+        Ok(EndedPart {
+            part: row.get(0)?,
+            state: row.parse(1)?,
+            attempts: row.get(2)?,
+            native: row.get(3)?,
+            at: row.get(4)?,
+        })
+    })
 }
 
 /// Forgets the content of some entries that ended before `before`, and keeps their keys.

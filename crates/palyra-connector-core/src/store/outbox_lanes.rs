@@ -1,7 +1,7 @@
 //! `outbox_lanes`: one row per conversation. What is due is found here, so that it costs the same
 //! however much waits.
 
-use palyra_common::ids::{ConnectorId, ConversationId};
+use palyra_common::ids::{ConnectorId, ConversationId, EnvelopeId};
 use palyra_common::time::Timestamp;
 use palyra_storage::{Sql, StorageError, Tx, claim_sql, params, sql};
 
@@ -15,7 +15,7 @@ const APPEND: Sql = sql!(
          depth = outbox_lanes.depth + $3,
          head_seq = coalesce(outbox_lanes.head_seq, outbox_lanes.next_seq),
          due_at = CASE WHEN outbox_lanes.head_seq IS NULL THEN $4 ELSE outbox_lanes.due_at END
-     RETURNING next_seq"
+     RETURNING next_seq, depth"
 );
 
 /// Locks the lane. Whoever waited for that must look at its entries in a statement of its own: one
@@ -40,6 +40,33 @@ const TAKE: Sql = sql!(
      WHERE connector_id = $1 AND conversation = $2 AND head_seq = $3 AND due_at <= $4"
 );
 
+macro_rules! heads {
+    () => {
+        " FROM outbox_lanes l JOIN outbox o ON o.connector_id = l.connector_id
+             AND o.conversation = l.conversation AND o.lane_seq = l.head_seq AND o.aside = 0
+         WHERE l.connector_id = $1 AND l.head_seq IS NOT NULL"
+    };
+}
+
+const WAITING: Sql = sql!(concat!(
+    "SELECT count(*), CAST(coalesce(sum(l.depth), 0) AS BIGINT), coalesce(max(l.depth), 0),
+         CAST(coalesce(sum(CASE WHEN o.state = 'sending' THEN 1 ELSE 0 END), 0) AS BIGINT),
+         CAST(coalesce(sum(CASE WHEN o.due_at > $2 AND o.last_class = 'rate_limit'
+             THEN 1 ELSE 0 END), 0) AS BIGINT),
+         max(CASE WHEN o.due_at > $2 AND o.last_class = 'rate_limit' THEN o.due_at END),
+         CAST(coalesce(sum(CASE WHEN o.attempts > 0 AND o.state = 'pending'
+             AND coalesce(o.last_class, '') <> 'rate_limit' THEN 1 ELSE 0 END), 0) AS BIGINT),
+         min(o.created_at)",
+    heads!()
+));
+
+const WAITING_TO_RETRY: Sql = sql!(concat!(
+    "SELECT o.conversation, o.envelope_id, o.part",
+    heads!(),
+    " AND o.state = 'pending' AND o.due_at > $2 AND coalesce(o.last_class, '') <> 'rate_limit'
+     ORDER BY l.conversation LIMIT $3"
+));
+
 const NEXT_DUE: Sql =
     sql!("SELECT min(due_at) FROM outbox_lanes WHERE connector_id = $1 AND due_at IS NOT NULL");
 
@@ -61,18 +88,76 @@ const SWEEP: Sql = claim_sql!(
     ")"
 );
 
-/// Takes `count` places at the end of a lane and returns the first of them. An empty lane is due
-/// at `due`.
+/// Places at the end of a lane.
+pub(crate) struct Places {
+    pub(crate) first: i64,
+    /// How many entries are in the lane with them.
+    pub(crate) depth: i64,
+}
+
+/// Takes `count` places at the end of a lane. An empty lane is due at `due`.
 pub(crate) fn append(
     tx: &mut Tx<'_>,
     connector: &ConnectorId,
     conversation: &ConversationId,
     count: u32,
     due: Timestamp,
-) -> Result<i64, StorageError> {
+) -> Result<Places, StorageError> {
     let params = params![connector.as_str(), conversation.as_str(), count, due];
-    let next: i64 = tx.query_one(&APPEND, params, |row| row.get(0))?;
-    Ok(next - i64::from(count))
+    tx.query_one(&APPEND, params, |row| {
+        let (next, depth): (i64, i64) = (row.get(0)?, row.get(1)?);
+        Ok(Places { first: next - i64::from(count), depth })
+    })
+}
+
+/// What waits in the lanes of a connector.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(crate) struct Waiting {
+    pub(crate) lanes: i64,
+    pub(crate) entries: i64,
+    pub(crate) deepest: i64,
+    /// Lanes whose first entry is being sent.
+    pub(crate) sending: i64,
+    /// Lanes whose first entry waits because the platform asked for it, and until when at most.
+    pub(crate) rate_limited: i64,
+    pub(crate) rate_limited_until: Option<Timestamp>,
+    /// Lanes whose first entry has failed before.
+    pub(crate) retrying: i64,
+    /// When the first entry that waits longest was enqueued.
+    pub(crate) oldest: Option<Timestamp>,
+}
+
+/// Looks at the first entry of each lane, however many wait behind it.
+pub(crate) fn waiting(
+    tx: &mut Tx<'_>,
+    connector: &ConnectorId,
+    now: Timestamp,
+) -> Result<Waiting, StorageError> {
+    tx.query_one(&WAITING, params![connector.as_str(), now], |row| {
+        Ok(Waiting {
+            lanes: row.get(0)?,
+            entries: row.get(1)?,
+            deepest: row.get(2)?,
+            sending: row.get(3)?,
+            rate_limited: row.get(4)?,
+            rate_limited_until: row.get(5)?,
+            retrying: row.get(6)?,
+            oldest: row.get(7)?,
+        })
+    })
+}
+
+/// The conversations whose first entry waits for another try, and not because the platform asked
+/// for it.
+pub(crate) fn waiting_to_retry(
+    tx: &mut Tx<'_>,
+    connector: &ConnectorId,
+    now: Timestamp,
+    limit: u32,
+) -> Result<Vec<(ConversationId, EnvelopeId, i64)>, StorageError> {
+    tx.query(&WAITING_TO_RETRY, params![connector.as_str(), now, limit], |row| {
+        Ok((row.parse(0)?, row.parse(1)?, row.get(2)?))
+    })
 }
 
 /// Looks anew which entry is first and when it is due, after one has changed, left, stepped aside or

@@ -4,16 +4,17 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use palyra_common::ids::ConnectorId;
-use palyra_common::runtime_contracts::ConnectorReadiness;
-use palyra_common::time::Duration;
+use palyra_common::runtime_contracts::{ConnectorEventKind, ConnectorLiveness, ConnectorReadiness};
+use palyra_common::time::{Duration, Timestamp};
 use palyra_policy::backoff::Backoff;
 use palyra_policy::connector::{self, Action, Ended, Event, Rules, Wanted};
-use palyra_storage::StorageError;
 use palyra_storage::lease::{Lease, LeaseName};
+use palyra_storage::{EngineKind, StorageError};
 use tokio::sync::{Notify, watch};
 use tokio::task::{Id, JoinError, JoinSet};
 
 use super::Shared;
+use super::status::{Said, TELL_EVERY};
 use super::worker;
 use crate::adapter::End;
 use crate::store::connectors::Connector;
@@ -32,6 +33,10 @@ struct Life {
     state: connector::Connector,
     lease: Option<Lease>,
     running: Option<Running>,
+    restarts: i64,
+    last_error: Option<(String, Timestamp)>,
+    /// What everybody was told that its task does.
+    told: ConnectorLiveness,
 }
 
 struct Running {
@@ -47,11 +52,13 @@ pub(super) struct Lives {
     shared: Arc<Shared>,
     lives: HashMap<ConnectorId, Life>,
     tasks: JoinSet<End>,
+    told_at: Timestamp,
 }
 
 impl Lives {
     pub(super) fn new(shared: Arc<Shared>) -> Self {
-        Self { shared, lives: HashMap::new(), tasks: JoinSet::new() }
+        let told_at = shared.clock.now();
+        Self { shared, lives: HashMap::new(), tasks: JoinSet::new(), told_at }
     }
 
     /// Compares what runs with what is wanted.
@@ -64,7 +71,21 @@ impl Lives {
         for row in rows {
             self.look_at(row).await?;
         }
+        self.tell_connections().await?;
         self.wake_due().await
+    }
+
+    /// Where nodes share a database: how the connections of this one are.
+    async fn tell_connections(&mut self) -> Result<(), StorageError> {
+        let now = self.shared.clock.now();
+        let shared = self.shared.db.engine() == EngineKind::Postgres;
+        if !shared || now.since(self.told_at) < TELL_EVERY {
+            return Ok(());
+        }
+        self.told_at = now;
+        let running = self.lives.iter().filter(|(_, life)| life.running.is_some());
+        let said = running.map(|(id, life)| life.said(id, None)).collect();
+        self.shared.statuses.tell(said).await
     }
 
     async fn look_at(&mut self, row: Connector) -> Result<(), StorageError> {
@@ -73,7 +94,15 @@ impl Lives {
             None => {
                 let wanted = Wanted::Off;
                 let state = connector::Connector::new(wanted);
-                let life = Life { row: Arc::new(row), state, lease: None, running: None };
+                let life = Life {
+                    row: Arc::new(row),
+                    state,
+                    lease: None,
+                    running: None,
+                    restarts: 0,
+                    last_error: None,
+                    told: ConnectorLiveness::Stopped,
+                };
                 let life = self.lives.entry(id.clone()).or_insert(life);
                 vec![wish(&life.row)]
             }
@@ -81,10 +110,13 @@ impl Lives {
                 let mut events = Vec::new();
                 if life.row.enabled != row.enabled {
                     events.push(wish(&row));
-                } else if (&life.row.settings, life.row.queue) != (&row.settings, row.queue) {
+                } else if (&life.row.settings, life.row.queue) != (&row.settings, row.queue)
+                    || is_to_be_tried_again(&life.row, &row)
+                {
                     events.push(Event::Changed);
                 }
                 life.row = Arc::new(row);
+                events.extend(connection_event(&self.shared, &id, life));
                 if let (Some(lease), Some(running)) = (&life.lease, &life.running)
                     && !self.shared.leases.holds(lease)
                 {
@@ -99,6 +131,7 @@ impl Lives {
         for event in events {
             self.happens(&id, event).await?;
         }
+        self.give_back_if_unwanted(&id).await;
         Ok(())
     }
 
@@ -127,8 +160,12 @@ impl Lives {
                     let row = life.row.clone();
                     life.running = Some(start(&self.shared, &mut self.tasks, row, lease));
                     life.state = started;
+                    life.tell(&self.shared, id, Some((ConnectorEventKind::Started, None))).await;
                 }
             }
+        }
+        if life.lease.is_some() && life.told != life.state.liveness {
+            life.tell(&self.shared, id, None).await;
         }
         Ok(())
     }
@@ -169,19 +206,44 @@ impl Lives {
         if let Some(reason) = &reason {
             tracing::warn!(connector = %id, reason, "a connector has ended");
         }
-        if readiness != ConnectorReadiness::Ready
-            && let Err(error) = self.shared.connectors.set_readiness(&id, readiness, reason).await
-        {
+        let (connectors, why) = (&self.shared.connectors, reason.clone());
+        if let Err(error) = connectors.set_unready(&id, readiness, why).await {
             tracing::warn!(connector = %id, %error, "why a connector ended could not be kept");
         }
+        self.keep_end(&id, ended, reason);
         self.happens(&id, Event::Ended(ended)).await?;
+        self.tell_end(&id, ended).await;
         self.give_back_if_unwanted(&id).await;
         self.look().await
     }
 
+    fn keep_end(&mut self, id: &ConnectorId, ended: Ended, reason: Option<String>) {
+        let now = self.shared.clock.now();
+        let Some(life) = self.lives.get_mut(id) else { return };
+        life.restarts += i64::from(ended == Ended::Crashed);
+        life.last_error = reason.map(|reason| (reason, now)).or(life.last_error.take());
+    }
+
+    async fn tell_end(&mut self, id: &ConnectorId, ended: Ended) {
+        let Some(life) = self.lives.get_mut(id) else { return };
+        let event = match ended {
+            Ended::AsAsked => Some((ConnectorEventKind::Stopped, None)),
+            Ended::Crashed => {
+                let why = life.last_error.as_ref().map(|(reason, _)| reason.clone());
+                Some((ConnectorEventKind::Lost, why))
+            }
+            // Their events are told with the change of readiness.
+            Ended::AuthFailed | Ended::MissingCredential | Ended::Misconfigured => None,
+        };
+        if event.is_some() {
+            life.tell(&self.shared, id, event).await;
+        }
+    }
+
     async fn give_back_if_unwanted(&mut self, id: &ConnectorId) {
         let Some(life) = self.lives.get_mut(id) else { return };
-        if life.state.start_at.is_none()
+        if life.running.is_none()
+            && life.state.start_at.is_none()
             && let Some(lease) = life.lease.take()
         {
             release(&self.shared, lease).await;
@@ -200,9 +262,61 @@ impl Lives {
                 tracing::error!(%error, "a connector did not end well");
             }
         }
+        let ran = self.lives.iter().filter(|(_, life)| life.running.is_some());
+        let stopped = Some((ConnectorEventKind::Stopped, None));
+        let said = ran.map(|(id, life)| Said {
+            liveness: ConnectorLiveness::Stopped,
+            ..life.said(id, stopped.clone())
+        });
+        if let Err(error) = self.shared.statuses.tell(said.collect()).await {
+            tracing::warn!(%error, "that connectors were stopped could not be kept");
+        }
         for lease in self.lives.into_values().filter_map(|life| life.lease) {
             release(&self.shared, lease).await;
         }
+    }
+}
+
+impl Life {
+    fn said(&self, id: &ConnectorId, event: Option<(ConnectorEventKind, Option<String>)>) -> Said {
+        Said {
+            connector: id.clone(),
+            liveness: self.state.liveness,
+            restarts: self.restarts,
+            last_error: self.last_error.clone(),
+            event,
+        }
+    }
+
+    /// Writes down how it does. It works without being told about, too.
+    async fn tell(
+        &mut self,
+        shared: &Shared,
+        id: &ConnectorId,
+        event: Option<(ConnectorEventKind, Option<String>)>,
+    ) {
+        self.told = self.state.liveness;
+        if let Err(error) = shared.statuses.tell(vec![self.said(id, event)]).await {
+            tracing::warn!(connector = %id, %error, "how a connector does could not be kept");
+        }
+    }
+}
+
+/// Whether somebody has given a connector what it lacked.
+fn is_to_be_tried_again(was: &Connector, is: &Connector) -> bool {
+    was.readiness != ConnectorReadiness::Ready && is.readiness == ConnectorReadiness::Ready
+}
+
+/// What the adapter says about its connection, if that is new.
+fn connection_event(shared: &Shared, id: &ConnectorId, life: &Life) -> Option<Event> {
+    life.running.as_ref()?;
+    let connected = shared.statuses.connection(id)?.connected_since.is_some();
+    match (life.state.liveness, connected) {
+        (ConnectorLiveness::Starting | ConnectorLiveness::Restarting, true) => {
+            Some(Event::Connected)
+        }
+        (ConnectorLiveness::Running, false) => Some(Event::Reconnecting),
+        _ => None,
     }
 }
 
@@ -229,11 +343,8 @@ fn wish(row: &Connector) -> Event {
 }
 
 /// Another node has it, or the database does not tell: it is asked for again.
-fn not_started(
-    state: connector::Connector,
-    again: palyra_common::time::Timestamp,
-) -> connector::Connector {
-    let liveness = palyra_common::runtime_contracts::ConnectorLiveness::Stopped;
+fn not_started(state: connector::Connector, again: Timestamp) -> connector::Connector {
+    let liveness = ConnectorLiveness::Stopped;
     connector::Connector { liveness, start_at: Some(again), ..state }
 }
 

@@ -29,6 +29,7 @@ pub(super) async fn run(
         Ok(adapter) => adapter,
         Err(reason) => return End::Misconfigured(reason),
     };
+    let _runs = Runs::here(&shared, &connector, &adapter);
     let (stop_adapter, adapter_stop) = watch::channel(false);
     let mut holding = hold(&shared, &connector, adapter.clone(), adapter_stop);
     let mut drain = Drain::new(shared.clone(), connector, adapter, lease);
@@ -74,6 +75,26 @@ pub(super) async fn run(
     }
 }
 
+/// Says that a connector runs here for as long as it does.
+struct Runs(Arc<Shared>, Arc<Connector>);
+
+impl Runs {
+    fn here(
+        shared: &Arc<Shared>,
+        connector: &Arc<Connector>,
+        adapter: &Arc<dyn ConnectorAdapter>,
+    ) -> Self {
+        shared.statuses.runs(&connector.id, adapter.clone());
+        Self(shared.clone(), connector.clone())
+    }
+}
+
+impl Drop for Runs {
+    fn drop(&mut self) {
+        self.0.statuses.runs_no_more(&self.1.id);
+    }
+}
+
 /// The connection, in a task of its own: whatever it does, what was begun is settled.
 fn hold(
     shared: &Shared,
@@ -94,10 +115,11 @@ fn reason(ended: Result<End, tokio::task::JoinError>) -> End {
 fn recover(shared: &Arc<Shared>, drain: &Drain) -> impl Future<Output = ()> + Send + use<> {
     let (shared, lease) = (shared.clone(), drain.lease.clone());
     let (id, repeat) = (drain.connector.id.clone(), drain.repeat);
+    let grace = shared.takeover_grace.unwrap_or(drain.connector.queue.attempt_timeout.into());
     async move {
         match shared.db.engine() {
             EngineKind::Sqlite => {}
-            EngineKind::Postgres => tokio::time::sleep(shared.takeover_grace).await,
+            EngineKind::Postgres => tokio::time::sleep(grace).await,
         }
         while let Err(error) = shared.outbox.recover(&lease, repeat, &id).await {
             let error = describe(&error);

@@ -16,7 +16,8 @@ on_every_engine!(
 
 async fn one_is_set_up_once_and_listed(world: World) {
     let queue = QueueSettings::default();
-    let add = |id: &str| world.connectors.add(id.parse().unwrap(), "echo", json!({"a": 1}), queue);
+    let add =
+        |id: &str| world.connectors.add(id.parse().unwrap(), "echo", json!({"a": 1}), queue, None);
     assert!(add("echo:other").await.unwrap());
     assert!(!add("echo:other").await.unwrap());
     let all = world.connectors.list().await.unwrap();
@@ -25,16 +26,16 @@ async fn one_is_set_up_once_and_listed(world: World) {
     assert_eq!((&all[1].settings, all[1].queue), (&json!({"a": 1}), queue));
     let missing = world.connectors.get(&"nobody".parse().unwrap()).await.unwrap_err();
     assert_eq!(missing.code(), ErrorCode::CommonNotFound);
-    let missing = world.connectors.resume(&"nobody".parse().unwrap()).await.unwrap_err();
+    let missing = world.connectors.resume(&"nobody".parse().unwrap(), None).await.unwrap_err();
     assert_eq!(missing.code(), ErrorCode::CommonNotFound);
 }
 
 async fn changes_are_told_and_counted(world: World) {
     let mut changes = world.connectors.subscribe();
     assert!(!changes.take_change());
-    assert!(world.connectors.set_enabled(&connector(), false).await.unwrap());
+    assert!(world.connectors.set_enabled(&connector(), false, None).await.unwrap());
     tokio::time::timeout(std::time::Duration::from_secs(60), changes.changed()).await.unwrap();
-    assert!(!world.connectors.set_enabled(&connector(), false).await.unwrap());
+    assert!(!world.connectors.set_enabled(&connector(), false, None).await.unwrap());
     let is = world.connectors.get(&connector()).await.unwrap();
     assert_eq!((is.enabled, is.version), (false, 2));
 }
@@ -43,18 +44,18 @@ async fn the_clock_stands_still_while_anything_keeps_it_from_sending(world: Worl
     let hour = Duration::from_hours(1);
     let failed = ConnectorReadiness::AuthFailed;
     let (connectors, id) = (&world.connectors, connector());
-    connectors.pause(&id, "maintenance").await.unwrap();
+    connectors.pause(&id, "maintenance", None).await.unwrap();
     world.pass(hour);
-    connectors.set_readiness(&id, failed, Some("401".into())).await.unwrap();
+    connectors.set_unready(&id, failed, Some("401".into())).await.unwrap();
     world.pass(hour);
-    connectors.resume(&id).await.unwrap();
+    connectors.resume(&id, None).await.unwrap();
     world.pass(hour);
     let still = connectors.get(&id).await.unwrap();
     assert_eq!(
         (still.stopped_since, still.stopped_before),
         (Some(crate::world::START), Duration::ZERO)
     );
-    connectors.set_readiness(&id, ConnectorReadiness::Ready, None).await.unwrap();
+    connectors.set_enabled(&id, true, None).await.unwrap();
     let moves = connectors.get(&id).await.unwrap();
     assert_eq!((moves.stopped_since, moves.stopped_before), (None, Duration::from_hours(3)));
     assert_eq!((moves.readiness_reason, moves.pause_reason), (None, None));

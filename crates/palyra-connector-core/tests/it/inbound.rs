@@ -6,7 +6,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use palyra_common::runtime_contracts::RouteReason;
 use palyra_common::time::{Clock, Duration, Timestamp};
 use palyra_connector_core::{
-    Accepted, AuthorKind, Content, Inbound, InboundEvent, InboundSink, SystemDice, Taken, enqueue,
+    Accepted, AuthorKind, ChannelError, Content, Inbound, InboundEvent, InboundSink, SystemDice,
+    Taken, enqueue,
 };
 use palyra_storage::{StorageError, Tx};
 
@@ -31,7 +32,7 @@ impl InboundSink for Answer {
         tx: &mut Tx<'_>,
         event: &InboundEvent,
         now: Timestamp,
-    ) -> Result<Taken, StorageError> {
+    ) -> Result<Taken, ChannelError> {
         if event.content.text.is_empty() {
             return Ok(Taken::Ignored(RouteReason::Empty));
         }
@@ -39,7 +40,7 @@ impl InboundSink for Answer {
         enqueue(tx, &answer, now).unwrap();
         if self.fails.load(Ordering::SeqCst) {
             let what = "a rule that makes no sense".into();
-            return Err(StorageError::InvalidValue { what });
+            return Err(StorageError::InvalidValue { what }.into());
         }
         let session_key = "s".to_owned();
         Ok(Taken::Routed { reason: RouteReason::Direct, session_key })

@@ -6,6 +6,7 @@ mod inbound;
 mod outbox;
 mod parts;
 mod platform;
+mod queue;
 mod retention;
 mod supervisor;
 mod world;

@@ -55,7 +55,7 @@ async fn the_same_message_from_many_sides_at_once_is_one(world: World) {
     let outcomes = sides.join_all().await;
     assert_eq!(outcomes.iter().filter(|outcome| **outcome == Enqueued::Now).count(), 1);
     if world.state("same", 0).await == Some(OutboxState::Held) {
-        world.outbox.approve(&key("same", 0)).await.unwrap();
+        world.outbox.approve(&key("same", 0), None).await.unwrap();
     }
     assert_eq!(world.round(&delivered()).await, ["same"]);
     assert_eq!(world.round(&delivered()).await, ["same/1"]);
@@ -128,7 +128,7 @@ async fn who_lost_the_lease_begins_nothing_and_settles_only_its_own(mut world: W
     let name = late.stored.key.envelope.as_str();
     assert_eq!(world.state(name, 0).await, Some(OutboxState::Unknown));
     // Also when the new holder is at it already.
-    world.outbox.resolve(&late.stored.key, Resolution::Resend).await.unwrap();
+    world.outbox.resolve(&late.stored.key, Resolution::Resend, None).await.unwrap();
     let again = world.begin_due().await.remove(0);
     world.settle(late.clone(), rejected()).await;
     assert_eq!(world.state(name, 0).await, Some(OutboxState::Sending));
@@ -180,10 +180,13 @@ async fn the_unknown_holds_its_lane_until_it_was_looked_for(world: World) {
     let unknown = OutboxState::Unknown;
     let waiting = world.outbox.waiting_for_human(&connector(), unknown, None, 10).await.unwrap();
     assert_eq!(waiting.iter().map(name).collect::<Vec<_>>(), ["m1"]);
-    world.outbox.resolve(&key("m1", 0), Resolution::Resend).await.unwrap();
+    world.outbox.resolve(&key("m1", 0), Resolution::Resend, None).await.unwrap();
     assert_eq!(world.round(&delivered()).await, ["m1"]);
-    let gone = world.outbox.resolve(&key("m1", 0), Resolution::MarkDelivered).await;
-    assert_eq!(gone.unwrap_err().code(), ErrorCode::CommonNotFound);
+    // Deciding the same twice is deciding it once.
+    let again = world.outbox.resolve(&key("m1", 0), Resolution::MarkDelivered, None).await;
+    assert_eq!(again.unwrap(), OutboxState::Delivered);
+    let other = world.outbox.discard(&key("m1", 0), None).await.unwrap_err();
+    assert_eq!(other.code(), ErrorCode::CommonNotFound);
 }
 
 async fn dead_letters_are_replayed_and_discarded(world: World) {
@@ -201,11 +204,17 @@ async fn dead_letters_are_replayed_and_discarded(world: World) {
     let after = Some((letter.changed_at, letter.key.clone()));
     let more = world.outbox.waiting_for_human(&connector(), dead, after, 10).await.unwrap();
     assert_eq!(more.len(), 1);
-    world.outbox.replay(&letter.key).await.unwrap();
-    let twice = world.outbox.replay(&letter.key).await.unwrap_err();
-    assert_eq!(twice.code(), ErrorCode::CommonConflict);
+    world.outbox.replay(&letter.key, None).await.unwrap();
+    assert_eq!(world.outbox.replay(&letter.key, None).await.unwrap(), OutboxState::Pending);
     assert_eq!(world.round(&delivered()).await, [name(letter)]);
-    world.outbox.discard(&more[0].key).await.unwrap();
+    assert_eq!(world.outbox.replay(&letter.key, None).await.unwrap(), OutboxState::Delivered);
+    assert!(world.due().await.is_empty());
+    for _ in 0..2 {
+        let discarded = world.outbox.discard(&more[0].key, None).await.unwrap();
+        assert_eq!(discarded, OutboxState::Cancelled);
+    }
+    let late = world.outbox.replay(&more[0].key, None).await.unwrap_err();
+    assert_eq!(late.code(), ErrorCode::CommonNotFound);
     assert_eq!(world.enqueue(&name(&more[0]), "a").await, Enqueued::Before(OutboxState::Cancelled));
     assert!(world.due().await.is_empty());
 }
@@ -222,8 +231,8 @@ async fn held_messages_wait_for_approval_outside_of_the_lane(world: World) {
     world.enqueue("m1", "a").await;
     assert_eq!(world.round(&delivered()).await, ["m1"]);
     world.pass(Duration::from_days(7));
-    world.outbox.approve(&key("h1", 0)).await.unwrap();
-    world.outbox.cancel(&key("h2", 0)).await.unwrap();
+    world.outbox.approve(&key("h1", 0), None).await.unwrap();
+    world.outbox.cancel(&key("h2", 0), None).await.unwrap();
     assert_eq!(world.round(&delivered()).await, ["h1"]);
     assert!(world.due().await.is_empty());
 }
@@ -232,7 +241,7 @@ async fn what_a_human_takes_back_is_not_sent(world: World) {
     world.enqueue("m1", "a").await;
     world.enqueue("m2", "a").await;
     let read = world.due().await;
-    world.outbox.cancel(&key("m1", 0)).await.unwrap();
+    world.outbox.cancel(&key("m1", 0), None).await.unwrap();
     // Whoever had read it before finds out.
     let attempts = read.into_iter().map(|due| match due {
         Due::Send(stored) | Due::Look(stored) => Attempt::Begin(stored),
@@ -242,7 +251,7 @@ async fn what_a_human_takes_back_is_not_sent(world: World) {
     let begun = world.enqueue("m3", "a").await;
     assert_eq!(begun, Enqueued::Now);
     let begun = world.begin_due().await.remove(0);
-    let refused = world.outbox.cancel(&key("m3", 0)).await.unwrap_err();
+    let refused = world.outbox.cancel(&key("m3", 0), None).await.unwrap_err();
     assert_eq!(refused.code(), ErrorCode::CommonConflict);
     world.settle(begun, delivered()).await;
 }
@@ -250,15 +259,15 @@ async fn what_a_human_takes_back_is_not_sent(world: World) {
 async fn a_paused_connector_keeps_its_queue_and_its_age(world: World) {
     world.enqueue("m1", "a").await;
     let read = world.due().await;
-    assert!(world.connectors.pause(&connector(), "maintenance").await.unwrap());
-    assert!(!world.connectors.pause(&connector(), "again").await.unwrap());
+    assert!(world.connectors.pause(&connector(), "maintenance", None).await.unwrap());
+    assert!(!world.connectors.pause(&connector(), "again", None).await.unwrap());
     assert!(world.due().await.is_empty());
     let attempts = read.into_iter().map(|due| match due {
         Due::Send(stored) | Due::Look(stored) => Attempt::Begin(stored),
     });
     assert!(world.begin(attempts.collect()).await.unwrap().is_empty());
     world.pass(Duration::from_days(3));
-    assert!(world.connectors.resume(&connector()).await.unwrap());
+    assert!(world.connectors.resume(&connector(), None).await.unwrap());
     world.pass(Duration::from_hours(23));
     assert_eq!(world.round(&failed()).await, ["m1"]);
     world.pass(Duration::from_hours(1));
@@ -282,7 +291,7 @@ async fn what_cannot_be_is_refused(world: World) {
         let refused = world.outbox.enqueue(envelope).await.unwrap_err();
         assert_eq!(refused.code(), ErrorCode::CommonInvalidInput);
     }
-    let missing = world.outbox.replay(&key("m9", 0)).await.unwrap_err();
+    let missing = world.outbox.replay(&key("m9", 0), None).await.unwrap_err();
     assert_eq!(missing.code(), ErrorCode::CommonNotFound);
     world.enqueue("m1", "a").await;
     let hold = Report::AuthFailed { reason: "401".into() };

@@ -53,7 +53,7 @@ async fn when_one_dies_the_rest_dies_with_it_and_is_replayed_with_it(world: Worl
         ]
     );
     world.enqueue("later", "a").await;
-    world.outbox.replay(&key("long", 1)).await.unwrap();
+    world.outbox.replay(&key("long", 1), None).await.unwrap();
     assert_eq!(rest(&world).await, ["later", "long/1", "long/2"]);
 }
 
@@ -75,14 +75,14 @@ async fn reconcile(world: &World, found: Reconciled) {
 async fn when_one_is_unknown_the_rest_waits_aside_and_comes_back_first(world: World) {
     make_second_part_unknown(&world).await;
     world.enqueue("later", "a").await;
-    world.outbox.resolve(&key("long", 1), Resolution::MarkDelivered).await.unwrap();
+    world.outbox.resolve(&key("long", 1), Resolution::MarkDelivered, None).await.unwrap();
     assert_eq!(rest(&world).await, ["long/2", "later"]);
 }
 
 async fn a_part_that_is_sent_again_takes_the_rest_along(world: World) {
     make_second_part_unknown(&world).await;
     world.enqueue("later", "a").await;
-    world.outbox.resolve(&key("long", 1), Resolution::Resend).await.unwrap();
+    world.outbox.resolve(&key("long", 1), Resolution::Resend, None).await.unwrap();
     assert_eq!(rest(&world).await, ["later", "long/1", "long/2"]);
 }
 
@@ -97,9 +97,9 @@ async fn a_part_that_was_not_delivered_goes_again_in_its_place(world: World) {
 async fn what_is_taken_back_is_taken_back_whole(world: World) {
     let held = Envelope { release: Release::AfterApproval, ..World::envelope("held", "a", THREE) };
     assert_eq!(world.outbox.enqueue(held).await.unwrap(), Enqueued::Now);
-    world.outbox.cancel(&key("held", 0)).await.unwrap();
+    world.outbox.cancel(&key("held", 0), None).await.unwrap();
     send_three(&world).await;
-    world.outbox.cancel(&key("long", 0)).await.unwrap();
+    world.outbox.cancel(&key("long", 0), None).await.unwrap();
     assert_eq!(rest(&world).await, ["next"]);
     for part in 0..3 {
         assert_eq!(world.state("held", part).await, None);
@@ -107,6 +107,6 @@ async fn what_is_taken_back_is_taken_back_whole(world: World) {
     }
     world.outbox.enqueue(World::envelope("dead", "a", THREE)).await.unwrap();
     assert_eq!(world.round(&rejected()).await, ["dead"]);
-    world.outbox.discard(&key("dead", 0)).await.unwrap();
+    world.outbox.discard(&key("dead", 0), None).await.unwrap();
     assert_eq!(world.state("dead", 2).await, None);
 }

@@ -2,7 +2,7 @@
 //! told.
 
 use std::collections::{BTreeMap, HashMap};
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
@@ -90,12 +90,18 @@ impl Platform {
 pub(crate) struct Adapters(pub(crate) Arc<Platform>, pub(crate) Repeat);
 
 impl AdapterRegistry for Adapters {
-    fn build(&self, connector: &Connector) -> Result<Arc<dyn ConnectorAdapter>, String> {
-        if connector.kind != "memory" && connector.kind != "echo" {
-            return Err(format!("there is no connector of kind {}", connector.kind));
+    fn check(&self, kind: &str, _: &serde_json::Value) -> Result<(), String> {
+        match kind {
+            "memory" | "echo" => Ok(()),
+            _ => Err(format!("there is no connector of kind {kind}")),
         }
+    }
+
+    fn build(&self, connector: &Connector) -> Result<Arc<dyn ConnectorAdapter>, String> {
+        self.check(&connector.kind, &connector.settings)?;
         let id = connector.id.to_string();
-        Ok(Arc::new(Memory { id, platform: self.0.clone(), repeat: self.1 }))
+        let connected = AtomicBool::new(false);
+        Ok(Arc::new(Memory { id, platform: self.0.clone(), repeat: self.1, connected }))
     }
 }
 
@@ -103,6 +109,7 @@ struct Memory {
     id: String,
     platform: Arc<Platform>,
     repeat: Repeat,
+    connected: AtomicBool,
 }
 
 impl ConnectorAdapter for Memory {
@@ -125,6 +132,7 @@ impl ConnectorAdapter for Memory {
                 panic!("on purpose");
             }
             self.platform.connected.fetch_add(1, Ordering::SeqCst);
+            self.connected.store(true, Ordering::SeqCst);
             let _ = shutdown.wait_for(|stop| *stop).await;
             self.platform.connected.fetch_sub(1, Ordering::SeqCst);
             End::AsAsked
@@ -170,6 +178,10 @@ impl ConnectorAdapter for Memory {
     }
 
     fn snapshot(&self) -> RuntimeSnapshot {
-        RuntimeSnapshot::default()
+        let connected = self.connected.load(Ordering::SeqCst);
+        RuntimeSnapshot {
+            connected_since: connected.then_some(crate::world::START),
+            ..RuntimeSnapshot::default()
+        }
     }
 }

@@ -46,7 +46,7 @@ async fn what_waits_stays(world: World) {
     world.round(&rejected()).await;
     world.enqueue("m3", "a").await;
     assert_eq!(sweep_at(&world, 89).await, []);
-    world.outbox.replay(&key("m1", 0)).await.unwrap();
+    world.outbox.replay(&key("m1", 0), None).await.unwrap();
     assert_eq!(sweep_at(&world, 90).await, [("outbox", 1), ("outbox_lanes", 1)]);
     assert_eq!(world.state("m2", 0).await, None);
     assert_eq!(world.state("m1", 0).await, Some(OutboxState::Pending));

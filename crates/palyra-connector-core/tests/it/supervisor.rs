@@ -8,13 +8,13 @@ use palyra_common::ids::ConnectorId;
 use palyra_common::runtime_contracts::{ConnectorReadiness, OutboxState, RouteReason};
 use palyra_common::time::Timestamp;
 use palyra_connector_core::{
-    ConnectorSupervisor, Connectors, EntryKey, InboundEvent, InboundSink, Outbox, QueueSettings,
-    SupervisorOptions, SystemDice, Taken,
+    ChannelError, ConnectorSupervisor, Connectors, EntryKey, InboundEvent, InboundSink, Outbox,
+    QueueSettings, Statuses, SupervisorOptions, SystemDice, Taken,
 };
 use palyra_policy::backoff::Backoff;
 use palyra_policy::outbox::Repeat;
 use palyra_storage::lease::{LeaseKeeper, Leases};
-use palyra_storage::{Database, Sql, StorageError, SystemClock, Tx, params, sql};
+use palyra_storage::{Database, Sql, SystemClock, Tx, params, sql};
 use tokio::sync::oneshot;
 use tokio::task::JoinHandle;
 
@@ -31,6 +31,7 @@ on_every_engine!(
     another_node_goes_on_when_one_dies,
     a_restart_takes_over_what_was_under_way,
     who_loses_the_lease_lets_go_of_the_connection,
+    everybody_can_ask_how_a_connector_does,
 );
 
 /// Long enough for any machine; nothing waits for it unless something is wrong.
@@ -46,13 +47,14 @@ impl InboundSink for Deaf {
         _: &mut Tx<'_>,
         _: &InboundEvent,
         _: Timestamp,
-    ) -> Result<Taken, StorageError> {
+    ) -> Result<Taken, ChannelError> {
         Ok(Taken::Ignored(RouteReason::NoRule))
     }
 }
 
 /// A node that runs connectors.
 struct Node {
+    statuses: Statuses,
     outbox: Outbox,
     connectors: Connectors,
     stop: Option<oneshot::Sender<()>>,
@@ -72,10 +74,11 @@ impl Node {
             dice: Arc::new(SystemDice),
             adapters: Arc::new(Adapters(platform.clone(), repeat)),
             sink: Arc::new(Deaf),
-            takeover_grace: Duration::from_millis(100),
+            takeover_grace: Some(Duration::from_millis(100)),
         });
         let (stop, stopped) = oneshot::channel();
         Self {
+            statuses: supervisor.statuses(),
             outbox: Outbox::new(db.clone(), clock.clone(), Arc::new(SystemDice)),
             connectors: Connectors::new(db.clone(), clock),
             stop: Some(stop),
@@ -94,7 +97,7 @@ impl Node {
             attempt_timeout: ms(30_000),
             ..QueueSettings::default()
         };
-        self.connectors.add(id.clone(), kind, serde_json::json!({}), queue).await.unwrap();
+        self.connectors.add(id.clone(), kind, serde_json::json!({}), queue, None).await.unwrap();
         id
     }
 
@@ -128,7 +131,7 @@ async fn until(what: &str, mut holds: impl AsyncFnMut() -> bool) {
 
 /// The connector of the world is of no use here: its time stands still.
 async fn fresh(world: &World) {
-    world.connectors.set_enabled(&connector(), false).await.unwrap();
+    world.connectors.set_enabled(&connector(), false, None).await.unwrap();
 }
 
 async fn flood(node: &Node, connector: &ConnectorId, messages: usize, conversations: usize) {
@@ -231,7 +234,7 @@ async fn a_refused_credential_keeps_the_queue_until_it_is_changed(world: World) 
     assert!(dead.is_empty());
     platform.set("memory:a", Fault::None);
     let settings = serde_json::json!({ "token": "another" });
-    assert!(node.connectors.configure(&id, settings, told.queue).await.unwrap());
+    assert!(node.connectors.configure(&id, settings, told.queue, None).await.unwrap());
     until("the queue goes out", async || platform.count() == 10).await;
     assert_in_order(&platform, 10, 2);
     node.stop().await;
@@ -311,5 +314,39 @@ async fn who_loses_the_lease_lets_go_of_the_connection(world: World) {
     until("it is connected", async || connected() == 1).await;
     world.db.write(|tx| tx.execute(&STEAL, params![i64::MAX])).await.unwrap();
     until("it lets go", async || connected() == 0).await;
+    node.stop().await;
+}
+
+async fn everybody_can_ask_how_a_connector_does(world: World) {
+    use palyra_common::runtime_contracts::ConnectorEventKind as Kind;
+    use palyra_common::runtime_contracts::ConnectorLiveness as Liveness;
+    fresh(&world).await;
+    let platform = Arc::new(Platform::default());
+    let node = Node::start(&world.db, &platform, Repeat::Never);
+    let id = node.add("memory:a", "memory").await;
+    let liveness =
+        async |statuses: &Statuses| statuses.of(&id).await.unwrap().map(|status| status.liveness);
+    until("it runs", async || liveness(&node.statuses).await == Some(Liveness::Running)).await;
+    let status = node.statuses.of(&id).await.unwrap().unwrap();
+    assert!(status.connection.connected_since.is_some(), "{status:?}");
+
+    platform.set("memory:a", Fault::Panic);
+    let queue = node.connectors.get(&id).await.unwrap().queue;
+    let other = serde_json::json!({ "other": true });
+    node.connectors.configure(&id, other, queue, None).await.unwrap();
+    until("its end is told", async || {
+        node.statuses.of(&id).await.unwrap().is_some_and(|status| status.restarts > 0)
+    })
+    .await;
+    let told = node.statuses.of(&id).await.unwrap().unwrap();
+    assert!(told.last_error.is_some() && told.last_error_at.is_some(), "{told:?}");
+    node.connectors.set_enabled(&id, false, None).await.unwrap();
+    until("it stops", async || liveness(&node.statuses).await == Some(Liveness::Stopped)).await;
+    let events = node.connectors.events(&id, None, 100).await.unwrap();
+    let kinds: Vec<_> = events.iter().rev().map(|event| event.kind).collect();
+    assert_eq!(kinds[..2], [Kind::Added, Kind::Started]);
+    assert!(kinds.contains(&Kind::Lost) && kinds.contains(&Kind::Disabled), "{kinds:?}");
+    let older = node.connectors.events(&id, Some(events[0].id), 100).await.unwrap();
+    assert_eq!(older, events[1..]);
     node.stop().await;
 }

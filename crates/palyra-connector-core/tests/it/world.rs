@@ -94,7 +94,7 @@ impl World {
         let connectors = Connectors::new(db.clone(), clock.clone());
         let queue = QueueSettings { max_attempts: 3, max_looks: 1, ..QueueSettings::default() };
         let settings = serde_json::json!({});
-        assert!(connectors.add(connector(), "echo", settings, queue).await.unwrap());
+        assert!(connectors.add(connector(), "echo", settings, queue, None).await.unwrap());
         let outbox = Outbox::new(db.clone(), clock.clone(), Arc::new(Longest));
         let lease = Self::take_lease(&db, &clock).await;
         let repeat = Repeat::Never;

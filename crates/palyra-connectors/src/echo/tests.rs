@@ -14,7 +14,7 @@ impl Clock for Stopped {
     }
 }
 
-fn connector(kind: &str, settings: serde_json::Value) -> Connector {
+fn connector(kind: &str, settings: Value) -> Connector {
     Connector {
         id: "echo:default".parse().unwrap(),
         kind: kind.into(),
@@ -32,8 +32,13 @@ fn connector(kind: &str, settings: serde_json::Value) -> Connector {
     }
 }
 
-fn echo(settings: serde_json::Value) -> Arc<dyn ConnectorAdapter> {
-    BuiltIn::new(Arc::new(Stopped)).build(&connector(KIND, settings)).unwrap()
+fn echo(settings: Value) -> Arc<dyn ConnectorAdapter> {
+    echo_in(Path::new("/nowhere"), settings)
+}
+
+fn echo_in(folder: &Path, settings: Value) -> Arc<dyn ConnectorAdapter> {
+    let registry = BuiltIn::new(Arc::new(Stopped), folder.to_owned());
+    registry.build(&connector(KIND, settings)).unwrap()
 }
 
 fn message(envelope: &str) -> Stored {
@@ -63,7 +68,7 @@ async fn send(echo: &Arc<dyn ConnectorAdapter>, envelope: &str) -> Report {
     echo.send(&message(envelope), Permit::default()).await
 }
 
-fn lines(path: &std::path::Path) -> Vec<Line> {
+fn lines(path: &Path) -> Vec<Line> {
     let text = std::fs::read_to_string(path).unwrap();
     text.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
 }
@@ -79,10 +84,10 @@ fn native(report: &Report) -> String {
 async fn what_arrived_stays_in_the_ledger_and_is_known_after_a_restart() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("ledger");
-    let first = echo(json!({ "ledger": path }));
+    let first = echo_in(folder.path(), json!({ "ledger": "ledger" }));
     assert_eq!(native(&send(&first, "m1").await), "echo-1");
     assert_eq!(native(&send(&first, "m1").await), "echo-1");
-    let second = echo(json!({ "ledger": path }));
+    let second = echo_in(folder.path(), json!({ "ledger": "ledger" }));
     assert_eq!(native(&send(&second, "m1").await), "echo-1");
     assert_eq!(native(&send(&second, "m2").await), "echo-2");
     let arrived = lines(&path);
@@ -96,7 +101,8 @@ async fn what_arrived_stays_in_the_ledger_and_is_known_after_a_restart() {
 async fn without_deduplication_the_same_arrives_twice() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("ledger");
-    let echo = echo(json!({ "ledger": path, "deduplicate": false, "tells_history": false }));
+    let silent = json!({ "ledger": "ledger", "deduplicate": false, "tells_history": false });
+    let echo = echo_in(folder.path(), silent);
     assert_eq!(echo.capabilities().repeat, Repeat::Never);
     send(&echo, "m1").await;
     send(&echo, "m1").await;
@@ -136,12 +142,15 @@ async fn it_fails_as_it_is_told() {
 
 #[test]
 fn settings_that_make_no_sense_are_refused_with_the_reason() {
-    let registry = BuiltIn::new(Arc::new(Stopped));
+    let registry = BuiltIn::new(Arc::new(Stopped), "/nowhere".into());
     let refused = |connector| registry.build(&connector).err().unwrap();
     assert!(refused(connector(KIND, json!({ "colour": "red" }))).contains("colour"));
     assert!(refused(connector("pigeon", json!({}))).contains("pigeon"));
-    let nowhere = json!({ "ledger": "/nowhere/at/all" });
-    assert!(refused(connector(KIND, nowhere)).contains("ledger"));
+    for elsewhere in ["/etc/passwd", "../palyra.toml", ".hidden", "", "a/b"] {
+        let settings = json!({ "ledger": elsewhere });
+        assert!(registry.check(KIND, &settings).unwrap_err().contains("ledger"), "{elsewhere}");
+        assert!(refused(connector(KIND, settings)).contains("ledger"), "{elsewhere}");
+    }
 }
 
 #[test]

@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use metrics_exporter_prometheus::PrometheusHandle;
 use palyra_common::time::Clock;
+use palyra_connector_core::ConnectorSupervisor;
 use palyra_identity::Identity;
 use palyra_storage::blob::BlobStore;
 use palyra_storage::lease::Leases;
@@ -14,6 +15,7 @@ use tokio::net::{TcpListener, UnixListener};
 use tokio::sync::{Mutex, Semaphore};
 
 use crate::app::{App, Live, Parts, Place};
+use crate::channels::ChannelPlatform;
 use crate::config::{Given, Loaded};
 use crate::failure::Failure;
 use crate::hosts;
@@ -40,7 +42,14 @@ pub(crate) struct OpenListeners {
     pub(crate) local: UnixListener,
 }
 
-pub(crate) async fn open(start: Start, data_dir: &Path) -> Result<(App, OpenListeners), Failure> {
+/// What the daemon is made of, and what its connectors are run by.
+pub(crate) struct Opened {
+    pub(crate) app: App,
+    pub(crate) supervisor: ConnectorSupervisor,
+    pub(crate) listeners: OpenListeners,
+}
+
+pub(crate) async fn open(start: Start, data_dir: &Path) -> Result<Opened, Failure> {
     let Start { db, clock, given, loaded, log, metrics, redactor } = start;
     let config = loaded.config.clone();
     let started_at = clock.now();
@@ -60,10 +69,14 @@ pub(crate) async fn open(start: Start, data_dir: &Path) -> Result<(App, OpenList
         http: address(&http)?,
         grpc: address(&grpc)?,
     };
+    let leases = Leases::new(db.clone(), clock.clone(), config.storage.lease_ttl);
+    let (channels, supervisor) =
+        ChannelPlatform::open(db.clone(), leases.clone(), clock.clone(), data_dir).await?;
     let app = App::new(Parts {
+        channels,
         journal: JournalStore::new(db.clone()),
         identity: Identity::new(db.clone(), clock.clone()),
-        leases: Leases::new(db.clone(), clock.clone(), config.storage.lease_ttl),
+        leases,
         hosts: Live::new(hosts::ours(place.http, &config.http.hosts, &config.http.public_url)),
         requests: Semaphore::new(config.http.max_requests as usize),
         rates: Rates::new(config.http.requests_per_second),
@@ -84,5 +97,5 @@ pub(crate) async fn open(start: Start, data_dir: &Path) -> Result<(App, OpenList
         place,
         started_at,
     });
-    Ok((app, OpenListeners { http, grpc, local }))
+    Ok(Opened { app, supervisor, listeners: OpenListeners { http, grpc, local } })
 }

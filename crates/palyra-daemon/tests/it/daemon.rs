@@ -17,7 +17,12 @@ pub(crate) fn palyrad() -> Builder {
     Process::builder(env!("CARGO_BIN_EXE_palyrad"))
         .ready_line("palyrad is ready")
         .args(["--http-bind", "127.0.0.1:0", "--grpc-bind", "127.0.0.1:0"])
-        .env("XDG_CONFIG_HOME", std::env::temp_dir().join("palyra-test-config"))
+        .env("XDG_CONFIG_HOME", config_home())
+}
+
+/// One for each test, whose keys are changed under a lock on their folder.
+fn config_home() -> std::path::PathBuf {
+    std::env::temp_dir().join("palyra-test-config").join(std::process::id().to_string())
 }
 
 /// Waits for the end and returns what was printed as an error, with the exit code.
@@ -111,6 +116,15 @@ impl Daemon {
         stream.set_read_timeout(Some(LIMIT)).unwrap();
         let kind = "Content-Type: application/json";
         ask(stream, &request(method, path, &["Host: palyra", kind], body))
+    }
+
+    /// The status of an answer to the local owner, if there is an answer.
+    pub(crate) fn try_local(&self, method: &str, path: &str, body: &str) -> Option<u16> {
+        let mut stream = UnixStream::connect(&self.running.socket).ok()?;
+        stream.set_read_timeout(Some(LIMIT)).ok()?;
+        let kind = "Content-Type: application/json";
+        stream.write_all(&request(method, path, &["Host: palyra", kind], body)).ok()?;
+        read_all(&mut stream).split(' ').nth(1)?.parse().ok()
     }
 
     /// Bytes as they are, and what comes back until the other side closes.

@@ -8,6 +8,8 @@
 
 mod access;
 mod backups;
+mod channels;
+mod channels_crash;
 mod config;
 mod daemon;
 mod draining;

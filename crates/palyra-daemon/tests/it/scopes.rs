@@ -17,6 +17,18 @@ fn body_of(operation: &str) -> &'static str {
         "PUT /admin/v1/secrets/{scope}/{name}" => r#"{"value": "a value"}"#,
         "PATCH /admin/v1/config" => r#"{"set": {"log.level": "info"}}"#,
         "POST /admin/v1/redact" => r#"{"texts": []}"#,
+        "POST /admin/v1/channels" => r#"{"id": "echo:other"}"#,
+        "POST /admin/v1/channels/{id}/queue/pause" => r#"{"reason": "a reason"}"#,
+        "POST /admin/v1/channels/{id}/unknown/{envelope}/{part}/resolve" => {
+            r#"{"resolution": "resend"}"#
+        }
+        "POST /admin/v1/channels/{id}/messages" => r#"{"conversation": "a", "text": "x"}"#,
+        "POST /admin/v1/channels/{id}/test" => r#"{"text": "x"}"#,
+        "POST /admin/v1/router/rules" => r#"{"channel": "echo:nobody", "rule": {}}"#,
+        "PUT /admin/v1/router/rules/{id}" => r#"{"rule": {}}"#,
+        "POST /admin/v1/router/preview" => {
+            r#"{"channel": "echo:nobody", "conversation": "a", "sender": "a", "text": "x"}"#
+        }
         _ => "{}",
     }
 }
@@ -26,6 +38,9 @@ fn path_of(template: &str) -> String {
         .replace("{id}", "01ARZ3NDEKTSV4RRFFQ69G5FAV")
         .replace("{scope}", "global")
         .replace("{name}", "x")
+        .replace("{envelope}", "x")
+        .replace("{part}", "0")
+        .replace("/messages", "/messages?conversation=a")
         .replace("/principals/01ARZ3NDEKTSV4RRFFQ69G5FAV", "/principals/operator:nobody")
         .replace("/console/v1/login", "/console/v1/login?code=none")
 }

@@ -159,7 +159,7 @@ async fn nobody_lets_others_in_with_more_than_they_have(world: World) {
     let (ben, _) = world.person("ben", Role::Viewer).await;
     let invited = world.identity.invitation_code(&of_anna, &ben, &world.origin).await;
     assert_eq!(refused(invited), ErrorCode::AuthForbidden, "she is no owner");
-    let viewers = [Scope::StatusRead, Scope::MetricsRead, Scope::AuditRead, Scope::ConfigRead];
+    let viewers: Vec<_> = role_scopes(Role::Viewer).iter().collect();
     let own = [Scope::LoginsWrite, Scope::TokensWrite, Scope::PrincipalsWrite];
     let few = world.token(&owner, &[&viewers[..], &own].concat()).await;
     let few = world.access(&few).await.unwrap();

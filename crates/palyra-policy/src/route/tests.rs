@@ -210,3 +210,32 @@ proptest! {
         prop_assert_eq!(key(&one, thread.as_deref()) == key(&other, None), same);
     }
 }
+
+#[test]
+fn a_careful_rule_has_no_warning_and_each_careless_one_has_its_own() {
+    assert_eq!(warnings(&Rule::default()), [""; 0]);
+    let list = |id: &str| BTreeSet::from([id.to_owned()]);
+    let listed = InboundScope::AllowlistedGuildChannels;
+    let careless = [
+        Rule {
+            scope: InboundScope::OpenGuildChannels,
+            mention: Mention::NotNeeded,
+            ..Rule::default()
+        },
+        Rule { direct_messages: DirectMessagePolicy::Allow, ..Rule::default() },
+        Rule { scope: listed, ..Rule::default() },
+        Rule { channels: list("general"), ..Rule::default() },
+        Rule { allow_from: list("ann"), deny_from: list("ann"), ..Rule::default() },
+        Rule {
+            scope: listed,
+            channels: list("general"),
+            broadcast: BroadcastStrategy::Allow,
+            ..Rule::default()
+        },
+    ];
+    let mut told: Vec<_> = careless.iter().flat_map(warnings).collect();
+    assert_eq!(told.len(), careless.len(), "{told:?}");
+    told.sort_unstable();
+    told.dedup();
+    assert_eq!(told.len(), careless.len(), "{told:?}");
+}

@@ -46,12 +46,16 @@ pub(crate) const TRAVELLING: &[Table] = &[
     all("inbound_events", "connector_id, native_message_id", 4),
     all("inbound_cursors", "connector_id, conversation", 4),
     all("idempotency_keys", "principal, operation, key", 5),
+    all("router_rules", "id", 6),
+    all("connector_events", "id", 6),
 ];
 
 /// Tables that do not: the schema is made anew, nobody holds a lease on a restored database,
-/// trash and marks are about objects and connections that it does not have.
+/// trash and marks are about objects and connections that it does not have, and no node runs its
+/// connectors.
 #[cfg(test)]
-pub(crate) const STAYING: &[&str] = &["schema_state", "leases", "blob_trash", "commit_marks"];
+pub(crate) const STAYING: &[&str] =
+    &["schema_state", "leases", "blob_trash", "commit_marks", "connector_status"];
 
 const fn all(name: &'static str, key: &'static str, since: i64) -> Table {
     Table { name, key, since, only: "" }

@@ -12,7 +12,8 @@ use utoipa_axum::routes;
 use super::caller::COOKIE;
 use super::guard::guard;
 use super::handlers::{
-    access, audit, backups, config, console, health, logins, principals, secrets, status,
+    access, audit, backups, channels, config, console, health, logins, messages, outbox,
+    principals, router, secrets, status,
 };
 use super::refusal::Refusal;
 use crate::app::App;
@@ -84,6 +85,26 @@ fn described() -> OpenApiRouter<App> {
         .routes(routes!(secrets::redact))
         .routes(routes!(config::show_config, config::change_config))
         .routes(routes!(backups::create_backup))
+        .routes(routes!(channels::list_channels, channels::add_channel))
+        .routes(routes!(channels::show_channel, channels::configure_channel))
+        .routes(routes!(channels::enable_channel))
+        .routes(routes!(channels::disable_channel))
+        .routes(routes!(channels::list_channel_events))
+        .routes(routes!(channels::pause_queue))
+        .routes(routes!(channels::resume_queue))
+        .routes(routes!(channels::drain_queue))
+        .routes(routes!(outbox::list_dead_letters))
+        .routes(routes!(outbox::replay_dead_letters))
+        .routes(routes!(outbox::replay_dead_letter))
+        .routes(routes!(outbox::discard_dead_letter))
+        .routes(routes!(outbox::list_unknown))
+        .routes(routes!(outbox::resolve_unknown))
+        .routes(routes!(messages::read_messages, messages::send_message))
+        .routes(routes!(messages::show_message))
+        .routes(routes!(messages::test_channel))
+        .routes(routes!(router::list_rules, router::add_rule))
+        .routes(routes!(router::show_rule, router::change_rule, router::remove_rule))
+        .routes(routes!(router::preview_route))
         .routes(routes!(console::login))
         .routes(routes!(console::session))
         .routes(routes!(console::logout))

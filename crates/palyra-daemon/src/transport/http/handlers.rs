@@ -3,10 +3,14 @@
 pub(super) mod access;
 pub(super) mod audit;
 pub(super) mod backups;
+pub(super) mod channels;
 pub(super) mod config;
 pub(super) mod console;
 pub(super) mod health;
 pub(super) mod logins;
+pub(super) mod messages;
+pub(super) mod outbox;
 pub(super) mod principals;
+pub(super) mod router;
 pub(super) mod secrets;
 pub(super) mod status;

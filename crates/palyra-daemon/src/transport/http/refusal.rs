@@ -55,6 +55,18 @@ impl From<palyra_vault::VaultError> for Refusal {
     }
 }
 
+impl From<palyra_connector_core::ChannelError> for Refusal {
+    fn from(error: palyra_connector_core::ChannelError) -> Self {
+        error.envelope().into()
+    }
+}
+
+impl From<palyra_gateway::RuleError> for Refusal {
+    fn from(error: palyra_gateway::RuleError) -> Self {
+        error.envelope().into()
+    }
+}
+
 impl IntoResponse for Refusal {
     fn into_response(self) -> Response {
         let status = self.status();
@@ -100,7 +112,7 @@ fn status(code: ErrorCode) -> StatusCode {
         C::HttpMethod => S::METHOD_NOT_ALLOWED,
         C::HttpMediaType => S::UNSUPPORTED_MEDIA_TYPE,
         C::HttpSlow => S::REQUEST_TIMEOUT,
-        C::HttpBusy => S::TOO_MANY_REQUESTS,
+        C::HttpBusy | C::ChannelQueueFull => S::TOO_MANY_REQUESTS,
         C::StorageUnavailable
         | C::StorageBusy
         | C::StorageDiskFull

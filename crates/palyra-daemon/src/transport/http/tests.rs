@@ -54,7 +54,7 @@ impl House {
             metrics: metrics::unused(),
             redactor: Redactor::new(),
         };
-        let (app, _) = parts::open(start, data_dir).await.unwrap();
+        let parts::Opened { app, .. } = parts::open(start, data_dir).await.unwrap();
         Self { router: router(app.clone()), app, clock, _folder: folder }
     }
 

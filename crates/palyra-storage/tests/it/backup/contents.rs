@@ -38,6 +38,8 @@ const EVERYTHING: &[(&str, Sql)] = &[
     ("inbound_events", sql!("SELECT * FROM inbound_events ORDER BY native_message_id")),
     ("inbound_cursors", sql!("SELECT * FROM inbound_cursors ORDER BY conversation")),
     ("idempotency_keys", sql!("SELECT * FROM idempotency_keys ORDER BY principal, operation, key")),
+    ("router_rules", sql!("SELECT * FROM router_rules ORDER BY id")),
+    ("connector_events", sql!("SELECT * FROM connector_events ORDER BY id")),
 ];
 
 const ROWS: &[Sql] = &[
@@ -113,6 +115,19 @@ const ROWS: &[Sql] = &[
          VALUES ('operator:anna', 'token.create', 'k', x'04', 't', 1)",
         postgres: "INSERT INTO idempotency_keys (principal, operation, key, request, made, created_at)
          VALUES ('operator:anna', 'token.create', 'k', '\\x04', 't', 1)",
+    ),
+    sql!(
+        "INSERT INTO router_rules (id, connector_id, conversation, rule, version, created_at,
+             changed_at)
+         VALUES ('r', 'echo:default', '', '{}', 1, 1, 1)"
+    ),
+    sql!(
+        "INSERT INTO connector_events (id, connector_id, at, kind, detail)
+         VALUES ('e', 'echo:default', 1, 'paused', 'for a while')"
+    ),
+    sql!(
+        "INSERT INTO connector_status (connector_id, node, liveness, connection, restarts, told_at)
+         VALUES ('echo:default', 'n', 'running', '{}', 0, 1)"
     ),
     sql!(
         "INSERT INTO blob_trash (generation, sha256)

@@ -56,6 +56,11 @@ async fn every_table_is_bounded_or_has_a_rule(world: World) {
         // One row per instance, and one per channel that it reads.
         "connectors",
         "inbound_cursors",
+        "connector_status",
+        // One row per conversation that has a rule of its own.
+        "router_rules",
+        // A thousand per connector.
+        "connector_events",
         // One row per master key that ever was, and ten per secret.
         "vault_keys",
         "secrets",

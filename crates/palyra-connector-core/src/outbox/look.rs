@@ -1,0 +1,134 @@
+//! What there is to see of a queue.
+
+use palyra_common::ids::{ConnectorId, EnvelopeId};
+use palyra_common::runtime_contracts::OutboxState;
+use palyra_common::time::Timestamp;
+use palyra_policy::connector::{Flow, QueueFacts};
+use palyra_storage::{StorageError, Tx};
+
+use super::Outbox;
+use crate::ChannelError;
+use crate::store::connectors::Connector;
+use crate::store::{outbox, outbox_history, outbox_lanes};
+
+/// Beyond this many, entries are not counted one by one.
+pub const COUNTED: u64 = 10_000;
+
+/// How the queue of a connector does. What has stepped aside is counted up to [`COUNTED`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct QueueView {
+    /// Entries that wait for their turn or for another try, or are being sent.
+    pub waiting: u64,
+    /// Conversations that they are in.
+    pub lanes: u64,
+    /// Attempts under way.
+    pub sending: u64,
+    /// Entries that wait for an approval.
+    pub held: u64,
+    /// When the longest waiting first entry of a conversation was enqueued.
+    pub oldest: Option<Timestamp>,
+    /// Until when the platform asked to wait, at most.
+    pub rate_limited_until: Option<Timestamp>,
+    /// What its state follows from.
+    pub facts: QueueFacts,
+}
+
+/// Where one part of an envelope is.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PartView {
+    /// Which part.
+    pub part: u32,
+    /// Where it is in its life.
+    pub state: OutboxState,
+    /// How many real tries it had.
+    pub attempts: u32,
+    /// The name that the platform gave it.
+    pub native: Option<String>,
+    /// Why the last try failed.
+    pub last_error: Option<String>,
+    /// When it is tried again.
+    pub due_at: Option<Timestamp>,
+    /// When it last changed.
+    pub changed_at: Timestamp,
+}
+
+impl Outbox {
+    /// How the queue of a connector does: from one row per conversation in which something waits,
+    /// and from indexes.
+    pub async fn view(&self, connector: &Connector) -> Result<QueueView, StorageError> {
+        let (now, connector) = (self.clock.now(), connector.clone());
+        self.db.read(move |tx| view(tx, &connector, now)).await
+    }
+
+    /// The parts of an envelope, ended or not, in order.
+    pub async fn envelope(
+        &self,
+        connector: &ConnectorId,
+        envelope: &EnvelopeId,
+    ) -> Result<Vec<PartView>, ChannelError> {
+        let (connector, envelope) = (connector.clone(), envelope.clone());
+        let parts = self.db.read(move |tx| parts(tx, &connector, &envelope));
+        Ok(parts.await?)
+    }
+}
+
+fn view(tx: &mut Tx<'_>, connector: &Connector, now: Timestamp) -> Result<QueueView, StorageError> {
+    let waiting = outbox_lanes::waiting(tx, &connector.id, now)?;
+    let most = u32::try_from(COUNTED).unwrap_or(u32::MAX);
+    let mut aside = |state| outbox::count_aside(tx, &connector.id, state, most);
+    let (held, unknown) = (aside(OutboxState::Held)?, aside(OutboxState::Unknown)?);
+    let dead = aside(OutboxState::Dead)?;
+    let count = |number: i64| number.max(0).unsigned_abs();
+    let facts = QueueFacts {
+        readiness: connector.readiness,
+        flow: if connector.paused_at.is_some() { Flow::Paused } else { Flow::Open },
+        deepest_lane: count(waiting.deepest),
+        lane_limit: u64::from(connector.queue.max_waiting),
+        rate_limited: count(waiting.rate_limited),
+        retrying: count(waiting.retrying),
+        dead: count(dead),
+        unknown: count(unknown),
+    };
+    Ok(QueueView {
+        waiting: count(waiting.entries),
+        lanes: count(waiting.lanes),
+        sending: count(waiting.sending),
+        held: count(held),
+        oldest: waiting.oldest,
+        rate_limited_until: waiting.rate_limited_until,
+        facts,
+    })
+}
+
+fn parts(
+    tx: &mut Tx<'_>,
+    connector: &ConnectorId,
+    envelope: &EnvelopeId,
+) -> Result<Vec<PartView>, StorageError> {
+    let ended = outbox_history::envelope(tx, connector, envelope)?;
+    let number = |number: i64| u32::try_from(number).unwrap_or(u32::MAX);
+    let mut parts: Vec<_> = ended
+        .into_iter()
+        .map(|ended| PartView {
+            part: number(ended.part),
+            state: ended.state,
+            attempts: number(ended.attempts),
+            native: ended.native,
+            last_error: None,
+            due_at: None,
+            changed_at: ended.at,
+        })
+        .collect();
+    let open = outbox::envelope(tx, connector, envelope)?;
+    parts.extend(open.into_iter().map(|stored| PartView {
+        part: stored.key.part,
+        state: stored.entry.state,
+        attempts: stored.entry.attempts,
+        native: None,
+        last_error: stored.last_error,
+        due_at: stored.entry.due_at,
+        changed_at: stored.changed_at,
+    }));
+    parts.sort_by_key(|part| part.part);
+    Ok(parts)
+}

@@ -1,0 +1,123 @@
+//! How the connectors of this node do, kept where everybody can ask.
+
+use std::collections::HashMap;
+use std::sync::{Arc, PoisonError, RwLock};
+
+use palyra_common::ids::ConnectorId;
+use palyra_common::runtime_contracts::{ConnectorEventKind, ConnectorLiveness};
+use palyra_common::time::{Clock, Duration, Timestamp};
+use palyra_storage::{Database, EngineKind, StorageError, Tx};
+
+use crate::adapter::{ConnectorAdapter, RuntimeSnapshot};
+use crate::connectors::note;
+use crate::store::connector_status::{self, ConnectorStatus};
+
+/// How often nodes that share a database tell each other how their connections are.
+pub(super) const TELL_EVERY: Duration = Duration::from_secs(15);
+/// A node that has said nothing for this long does not run what it said it runs.
+const BELIEVED_FOR: Duration = Duration::from_mins(1);
+
+/// What is said about one connector.
+#[derive(Debug, Clone)]
+pub(super) struct Said {
+    pub(super) connector: ConnectorId,
+    pub(super) liveness: ConnectorLiveness,
+    pub(super) restarts: i64,
+    pub(super) last_error: Option<(String, Timestamp)>,
+    /// What has just happened to it, if anything.
+    pub(super) event: Option<(ConnectorEventKind, Option<String>)>,
+}
+
+/// Tells how connectors do. Cheap to clone.
+#[derive(Clone)]
+pub struct Statuses {
+    db: Database,
+    clock: Arc<dyn Clock>,
+    /// Those that run here.
+    here: Arc<RwLock<HashMap<ConnectorId, Arc<dyn ConnectorAdapter>>>>,
+}
+
+impl Statuses {
+    pub(super) fn new(db: Database, clock: Arc<dyn Clock>) -> Self {
+        Self { db, clock, here: Arc::default() }
+    }
+
+    /// How a connector does: asked anew if it runs here, or else as its node last said. Nothing: it
+    /// has never run.
+    pub async fn of(
+        &self,
+        connector: &ConnectorId,
+    ) -> Result<Option<ConnectorStatus>, StorageError> {
+        let id = connector.clone();
+        let row = self.db.read(move |tx| connector_status::one(tx, &id)).await?;
+        let Some(row) = row else { return Ok(None) };
+        if let Some(connection) = self.connection(connector) {
+            let liveness = match (connection.connected_since, row.liveness) {
+                (Some(_), _) => ConnectorLiveness::Running,
+                (None, ConnectorLiveness::Running) => ConnectorLiveness::Restarting,
+                (None, told) => told,
+            };
+            let told_at = self.clock.now();
+            return Ok(Some(ConnectorStatus { liveness, connection, told_at, ..row }));
+        }
+        let own = row.node == self.db.incarnation().to_string();
+        let silent = self.clock.now().since(row.told_at) > BELIEVED_FOR;
+        let believed = own || (self.db.engine() == EngineKind::Postgres && !silent);
+        let connection = if believed { row.connection } else { RuntimeSnapshot::default() };
+        let liveness = if believed { row.liveness } else { ConnectorLiveness::Stopped };
+        Ok(Some(ConnectorStatus { liveness, connection, ..row }))
+    }
+
+    /// How the connection of a connector is, if it runs here.
+    pub(super) fn connection(&self, connector: &ConnectorId) -> Option<RuntimeSnapshot> {
+        let here = self.here.read().unwrap_or_else(PoisonError::into_inner);
+        here.get(connector).map(|adapter| adapter.snapshot())
+    }
+
+    pub(super) fn runs(&self, connector: &ConnectorId, adapter: Arc<dyn ConnectorAdapter>) {
+        let mut here = self.here.write().unwrap_or_else(PoisonError::into_inner);
+        here.insert(connector.clone(), adapter);
+    }
+
+    pub(super) fn runs_no_more(&self, connector: &ConnectorId) {
+        self.here.write().unwrap_or_else(PoisonError::into_inner).remove(connector);
+    }
+
+    /// Writes down how connectors do and what has happened to them.
+    pub(super) async fn tell(&self, said: Vec<Said>) -> Result<(), StorageError> {
+        if said.is_empty() {
+            return Ok(());
+        }
+        let (now, node) = (self.clock.now(), self.db.incarnation().to_string());
+        let rows: Vec<_> = said
+            .into_iter()
+            .map(|said| {
+                let connection = self.connection(&said.connector).unwrap_or_default();
+                let (last_error, last_error_at) = said.last_error.clone().unzip();
+                let (node, told_at) = (node.clone(), now);
+                let (liveness, restarts) = (said.liveness, said.restarts);
+                let row = ConnectorStatus {
+                    node,
+                    liveness,
+                    connection,
+                    restarts,
+                    last_error,
+                    last_error_at,
+                    told_at,
+                };
+                (said, row)
+            })
+            .collect();
+        let write = move |tx: &mut Tx<'_>| {
+            for (said, row) in &rows {
+                connector_status::save(tx, &said.connector, row)?;
+                if let Some((kind, detail)) = &said.event {
+                    note(tx, &said.connector, *kind, detail.clone(), now)?;
+                    tx.notify(crate::connectors::TOPIC_STATUS);
+                }
+            }
+            Ok(())
+        };
+        self.db.write(write).await
+    }
+}

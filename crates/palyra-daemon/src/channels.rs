@@ -1,0 +1,137 @@
+//! The channels of this daemon: connectors, their queues, and who answers.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use palyra_common::ids::{ConnectorId, ConversationId};
+use palyra_common::runtime_contracts::{BroadcastStrategy, DirectMessagePolicy, InboundScope};
+use palyra_common::time::{Clock, Timestamp};
+use palyra_connector_core::{
+    AdapterRegistry, ChannelError, Connector, ConnectorStatus, ConnectorSupervisor, Connectors,
+    Inbound, Outbox, QueueSettings, QueueView, Said, Statuses, SupervisorOptions, SystemDice,
+    history, set_up,
+};
+use palyra_connectors::{BuiltIn, KINDS, echo};
+use palyra_gateway::{ChannelRouter, Mirror, Preview, RuleError, Rules, add_rule};
+use palyra_policy::route::{Mention, Rule};
+use palyra_storage::lease::Leases;
+use palyra_storage::{Database, StorageError, Tx};
+use serde_json::Value;
+
+/// The channel that is always there: it speaks to nobody but this machine.
+const FIRST: &str = "echo:default";
+/// Where built-in connectors keep files.
+const FOLDER: &str = "connectors";
+
+/// What handlers ask about channels.
+pub(crate) struct ChannelPlatform {
+    pub(crate) connectors: Connectors,
+    pub(crate) outbox: Outbox,
+    pub(crate) inbound: Inbound,
+    pub(crate) rules: Rules,
+    pub(crate) preview: Preview,
+    statuses: Statuses,
+    adapters: Arc<dyn AdapterRegistry>,
+    db: Database,
+}
+
+impl ChannelPlatform {
+    /// The channels in `db`, and the supervisor that is to run them.
+    pub(crate) async fn open(
+        db: Database,
+        leases: Leases,
+        clock: Arc<dyn Clock>,
+        data_dir: &Path,
+    ) -> Result<(Self, ConnectorSupervisor), StorageError> {
+        set_up_first(&db, clock.now()).await?;
+        let adapters = Arc::new(BuiltIn::new(clock.clone(), data_dir.join(FOLDER)));
+        let dice = Arc::new(SystemDice);
+        let supervisor = ConnectorSupervisor::new(SupervisorOptions {
+            db: db.clone(),
+            leases,
+            clock: clock.clone(),
+            dice: dice.clone(),
+            adapters: adapters.clone(),
+            sink: Arc::new(ChannelRouter::new(Arc::new(Mirror))),
+            takeover_grace: None,
+        });
+        let platform = Self {
+            connectors: Connectors::new(db.clone(), clock.clone()),
+            outbox: Outbox::new(db.clone(), clock.clone(), dice),
+            inbound: supervisor.inbound(),
+            rules: Rules::new(db.clone(), clock),
+            preview: Preview::new(db.clone()),
+            statuses: supervisor.statuses(),
+            adapters,
+            db,
+        };
+        Ok((platform, supervisor))
+    }
+
+    /// A connector, how its queue does, and how it does itself.
+    pub(crate) async fn look(
+        &self,
+        connector: &Connector,
+    ) -> Result<(QueueView, Option<ConnectorStatus>), StorageError> {
+        let queue = self.outbox.view(connector).await?;
+        Ok((queue, self.statuses.of(&connector.id).await?))
+    }
+
+    /// The last messages of a conversation until `until`, the newest first.
+    pub(crate) async fn history(
+        &self,
+        connector: &ConnectorId,
+        conversation: &ConversationId,
+        until: Timestamp,
+        limit: u32,
+    ) -> Result<Vec<Said>, StorageError> {
+        history(&self.db, connector, conversation, until, limit).await
+    }
+
+    /// Which kind a new channel of this name is of.
+    pub(crate) fn kind_of(id: &ConnectorId) -> Result<&'static str, ChannelError> {
+        let named = id.as_str().split_once(':').filter(|(_, rest)| !rest.is_empty());
+        let kind = named.and_then(|(kind, _)| KINDS.into_iter().find(|known| *known == kind));
+        kind.ok_or_else(|| {
+            let kinds = KINDS.join(", ");
+            ChannelError::Invalid(format!("{id} does not begin with a kind of channel: {kinds}"))
+        })
+    }
+
+    /// Refuses settings with which a channel could not work.
+    pub(crate) fn check(
+        &self,
+        kind: &str,
+        settings: &Value,
+        queue: &QueueSettings,
+    ) -> Result<(), ChannelError> {
+        let checked = self.adapters.check(kind, settings).and_then(|()| queue.check());
+        checked.map_err(ChannelError::Invalid)
+    }
+}
+
+/// On a new database: a channel to try things with, and a rule by which it answers everybody, who
+/// can only be somebody who may use the daemon.
+async fn set_up_first(db: &Database, now: Timestamp) -> Result<(), StorageError> {
+    let first = FIRST.parse::<ConnectorId>();
+    let first = first.map_err(|error| StorageError::internal(error.to_string()))?;
+    let set_up = move |tx: &mut Tx<'_>| -> Result<(), RuleError> {
+        let nothing = Value::Object(serde_json::Map::new());
+        let queue = QueueSettings::default();
+        if set_up(tx, &first, echo::KIND, &nothing, queue, now)? {
+            let rule = Rule {
+                scope: InboundScope::OpenGuildChannels,
+                direct_messages: DirectMessagePolicy::Allow,
+                mention: Mention::NotNeeded,
+                broadcast: BroadcastStrategy::Allow,
+                ..Rule::default()
+            };
+            add_rule(tx, &first, &rule, now)?;
+        }
+        Ok(())
+    };
+    db.try_write(set_up).await.map_err(|error| match error {
+        RuleError::Storage(error) => error,
+        other => StorageError::internal(other.to_string()),
+    })
+}

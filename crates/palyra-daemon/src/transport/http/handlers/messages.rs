@@ -1,0 +1,224 @@
+use axum::Json;
+use axum::extract::State;
+use axum::http::StatusCode;
+use palyra_common::ErrorCode;
+use palyra_common::api::{
+    MessageState, NewMessage, Page, PartState, SaidMessage, TestMessage, TestResult,
+};
+use palyra_common::ids::{ConnectorId, ConversationId, EnvelopeId, EventId, NativeMessageId};
+use palyra_common::runtime_contracts::Scope;
+use palyra_common::time::Timestamp;
+use palyra_connector_core::{
+    Accepted, AuthorKind, ChannelError, Content, Envelope, InboundEvent, Operation, Release, Said,
+    Taken, What, enqueue,
+};
+use palyra_gateway::{reply_envelope, split};
+use palyra_storage::{Tx, new_id};
+use serde::Deserialize;
+use serde_json::json;
+
+use super::access::checked_limit;
+use super::channels::trail;
+use crate::app::App;
+use crate::transport::http::body::{JsonBody, PathOf, QueryOf};
+use crate::transport::http::caller::Caller;
+use crate::transport::http::refusal::{Answer, Refusal};
+
+const PAGE_LIMIT: u32 = 200;
+/// What every platform takes in one message.
+const MAX_PART: usize = 2_000;
+/// The longest text, in characters.
+const MAX_TEXT_CHARS: usize = 32_000;
+/// Where test messages are said.
+const TEST_CONVERSATION: &str = "test";
+
+/// Which messages, and where to go on.
+#[derive(Debug, Deserialize, utoipa::IntoParams)]
+#[serde(deny_unknown_fields)]
+#[into_params(parameter_in = Query)]
+pub(crate) struct Conversation {
+    /// Which conversation
+    conversation: ConversationId,
+    /// Not after this
+    until: Option<Timestamp>,
+    /// How many at most
+    #[param(minimum = 1, maximum = 200)]
+    limit: Option<u32>,
+}
+
+/// What was said in a conversation, newest first, as far as Palyra remembers it
+#[utoipa::path(get, path = "/admin/v1/channels/{id}/messages", tag = "messages",
+    params(("id" = ConnectorId, Path, description = "Which channel"), Conversation),
+    responses((status = 200, body = Page<SaidMessage>)))]
+pub(crate) async fn read_messages(
+    State(app): State<App>,
+    caller: Caller,
+    PathOf(id): PathOf<ConnectorId>,
+    QueryOf(page): QueryOf<Conversation>,
+) -> Answer<Json<Page<SaidMessage>>> {
+    caller.allow(Scope::MessagesRead)?;
+    let limit = checked_limit(page.limit, PAGE_LIMIT)?;
+    let id = app.channels.connectors.get(&id).await?.id;
+    let until = page.until.unwrap_or_else(|| app.clock.now());
+    let said = app.channels.history(&id, &page.conversation, until, limit).await?;
+    Ok(Json(Page { items: said.into_iter().map(message).collect(), next: None }))
+}
+
+/// Puts a message into the queue of a channel; under the same name twice, it is one message
+#[utoipa::path(post, path = "/admin/v1/channels/{id}/messages", tag = "messages",
+    params(("id" = ConnectorId, Path, description = "Which channel")),
+    request_body = NewMessage, responses((status = 202, body = MessageState)))]
+pub(crate) async fn send_message(
+    State(app): State<App>,
+    caller: Caller,
+    PathOf(id): PathOf<ConnectorId>,
+    JsonBody(new): JsonBody<NewMessage>,
+) -> Answer<(StatusCode, Json<MessageState>)> {
+    let caller = caller.allow(Scope::MessagesSend)?;
+    check_text(&new.text)?;
+    let name = match new.envelope {
+        Some(name) => name,
+        None => fresh("send")?,
+    };
+    let texts = split(&new.text, MAX_PART).into_iter();
+    let envelope = Envelope {
+        connector: id.clone(),
+        id: name.clone(),
+        conversation: new.conversation,
+        parts: texts.map(|text| Operation::Send { text, reply_to: None }).collect(),
+        release: Release::AtOnce,
+    };
+    let detail = json!({ "envelope": name, "conversation": envelope.conversation });
+    let (note, now) = (trail(&app, &caller, "message.sent", &id, detail), app.clock.now());
+    let send = move |tx: &mut Tx<'_>| -> Result<(), ChannelError> {
+        if let palyra_connector_core::Enqueued::Now = enqueue(tx, &envelope, now)? {
+            note.clone().into_iter().for_each(|entry| tx.record(entry));
+        }
+        Ok(())
+    };
+    app.db.try_write(send).await?;
+    Ok((StatusCode::ACCEPTED, Json(state(&app, &id, &name).await?)))
+}
+
+/// Where a message to be sent is
+#[utoipa::path(get, path = "/admin/v1/channels/{id}/outbox/{envelope}", tag = "messages",
+    params(("id" = ConnectorId, Path, description = "Which channel"),
+        ("envelope" = EnvelopeId, Path, description = "Which message")),
+    responses((status = 200, body = MessageState)))]
+pub(crate) async fn show_message(
+    State(app): State<App>,
+    caller: Caller,
+    PathOf((id, envelope)): PathOf<(ConnectorId, EnvelopeId)>,
+) -> Answer<Json<MessageState>> {
+    caller.allow(Scope::ChannelsRead)?;
+    Ok(Json(state(&app, &id, &envelope).await?))
+}
+
+/// Hands a message in as if somebody had sent it through the channel
+#[utoipa::path(post, path = "/admin/v1/channels/{id}/test", tag = "messages",
+    params(("id" = ConnectorId, Path, description = "Which channel")),
+    request_body = TestMessage, responses((status = 202, body = TestResult)))]
+pub(crate) async fn test_channel(
+    State(app): State<App>,
+    caller: Caller,
+    PathOf(id): PathOf<ConnectorId>,
+    JsonBody(test): JsonBody<TestMessage>,
+) -> Answer<(StatusCode, Json<TestResult>)> {
+    let caller = caller.allow(Scope::MessagesSend)?;
+    check_text(&test.text)?;
+    let id = app.channels.connectors.get(&id).await?.id;
+    let conversation = match test.conversation {
+        Some(conversation) => conversation,
+        None => parsed(TEST_CONVERSATION)?,
+    };
+    let message = match test.message {
+        Some(message) => message,
+        None => parsed::<NativeMessageId>(&format!("test-{}", new_id::<EventId>()))?,
+    };
+    let event = InboundEvent {
+        connector: id.clone(),
+        message: message.clone(),
+        conversation: conversation.clone(),
+        thread: None,
+        sender: caller.access.principal.to_string(),
+        occurred_at: app.clock.now(),
+        content: Content {
+            text: test.text,
+            direct: true,
+            author: AuthorKind::Person,
+            mentions_bot: false,
+            addresses_all: false,
+            attachments: 0,
+        },
+        cursor: None,
+    };
+    let accepted = app.channels.inbound.accept(event).await?;
+    let (routed, reason) = match accepted {
+        Accepted::Decided(Taken::Routed { reason, .. }) => (true, Some(reason)),
+        Accepted::Decided(Taken::Ignored(reason)) => (false, Some(reason)),
+        Accepted::Later | Accepted::Before => (false, None),
+    };
+    let reply = routed.then(|| reply_envelope(&id, &message)).transpose()?;
+    let message = message.to_string();
+    let result = TestResult { message, routed, reason, reply, conversation };
+    Ok((StatusCode::ACCEPTED, Json(result)))
+}
+
+async fn state(app: &App, id: &ConnectorId, envelope: &EnvelopeId) -> Answer<MessageState> {
+    let id = app.channels.connectors.get(id).await?.id;
+    let parts = app.channels.outbox.envelope(&id, envelope).await?;
+    if parts.is_empty() {
+        let what = format!("there is no message {envelope} in the outbox of {id}");
+        return Err(Refusal::new(ErrorCode::CommonNotFound, what));
+    }
+    let parts = parts.into_iter().map(|part| PartState {
+        part: part.part,
+        state: part.state,
+        attempts: part.attempts,
+        native: part.native,
+        last_error: part.last_error,
+        due_at: part.due_at,
+    });
+    Ok(MessageState { envelope: envelope.clone(), parts: parts.collect() })
+}
+
+fn check_text(text: &str) -> Answer<()> {
+    let length = text.chars().count();
+    if length > MAX_TEXT_CHARS || text.trim().is_empty() {
+        let what = format!("text has from 1 to {MAX_TEXT_CHARS} characters that are not all blank");
+        return Err(Refusal::new(ErrorCode::CommonInvalidInput, what));
+    }
+    Ok(())
+}
+
+fn fresh(prefix: &str) -> Answer<EnvelopeId> {
+    parsed(&format!("{prefix}-{}", new_id::<EventId>()))
+}
+
+fn parsed<T: std::str::FromStr<Err: std::fmt::Display>>(text: &str) -> Answer<T> {
+    let invalid = |error: T::Err| Refusal::new(ErrorCode::CommonInvalidInput, error.to_string());
+    text.parse().map_err(invalid)
+}
+
+fn message(said: Said) -> SaidMessage {
+    let Said { at, native, what } = said;
+    match what {
+        What::In { sender, content } => SaidMessage {
+            at,
+            native,
+            sender: Some(sender),
+            text: Some(content.text),
+            operation: None,
+        },
+        What::Out { operation, .. } => {
+            let text = match &operation {
+                Operation::Send { text, .. } | Operation::Edit { text, .. } => Some(text.clone()),
+                Operation::Delete { .. } | Operation::React { .. } | Operation::Unreact { .. } => {
+                    None
+                }
+            };
+            let operation = serde_json::to_value(&operation).ok();
+            SaidMessage { at, native, sender: None, text, operation }
+        }
+    }
+}

@@ -1,0 +1,243 @@
+//! Channels over the API: what goes out, what is refused, what waits for somebody.
+
+use std::time::Instant;
+
+use serde_json::{Value, json};
+
+use crate::daemon::{Answer, Daemon, LIMIT};
+
+const ECHO: &str = "/admin/v1/channels/echo:default";
+
+impl Daemon {
+    pub(crate) fn ask(&self, method: &str, path: &str, body: &Value) -> Answer {
+        let body = if body.is_null() { String::new() } else { body.to_string() };
+        self.local(method, path, &body)
+    }
+
+    pub(crate) fn get(&self, path: &str) -> Value {
+        let answer = self.ask("GET", path, &Value::Null);
+        assert_eq!(answer.status, 200, "{path}: {answer:?}");
+        answer.json()
+    }
+
+    /// Waits until what `path` says holds.
+    pub(crate) fn until(&self, path: &str, holds: impl Fn(&Value) -> bool) -> Value {
+        let deadline = Instant::now() + LIMIT;
+        loop {
+            let found = self.get(path);
+            if holds(&found) {
+                return found;
+            }
+            assert!(Instant::now() < deadline, "{path} stays {found}");
+            std::thread::sleep(std::time::Duration::from_millis(10));
+        }
+    }
+
+    fn send(&self, envelope: &str) -> Answer {
+        let message = json!({ "conversation": "general", "text": "hello", "envelope": envelope });
+        self.ask("POST", &format!("{ECHO}/messages"), &message)
+    }
+
+    fn configure(&self, settings: &Value, queue: &Value) {
+        let change = json!({ "settings": settings, "queue": queue });
+        let answer = self.ask("PUT", ECHO, &change);
+        assert_eq!(answer.status, 200, "{answer:?}");
+    }
+}
+
+#[test]
+fn a_message_is_answered_and_remembered() {
+    let daemon = Daemon::start();
+    let test = daemon.ask("POST", &format!("{ECHO}/test"), &json!({ "text": "hello" }));
+    assert_eq!(test.status, 202, "{test:?}");
+    let test = test.json();
+    assert_eq!((&test["routed"], &test["reason"]), (&json!(true), &json!("direct")));
+    let reply = format!("{ECHO}/outbox/{}", test["reply"].as_str().unwrap());
+    daemon.until(&reply, |state| state["parts"][0]["state"] == "delivered");
+    let said = daemon.get(&format!("{ECHO}/messages?conversation=test"));
+    assert_eq!(said["items"][0]["text"], "You said: hello");
+    assert_eq!(said["items"][1]["sender"], "operator:owner");
+    let channel = daemon.get(ECHO);
+    assert_eq!(
+        (&channel["liveness"], &channel["saturation"]),
+        (&json!("running"), &json!("healthy"))
+    );
+}
+
+#[test]
+fn what_fails_is_retried_given_up_and_replayed_once() {
+    let daemon = Daemon::start();
+    let quick = json!({ "max_attempts": 2, "backoff": { "base": "1ms", "cap": "1ms" } });
+    daemon.configure(&json!({ "faults": { "request": "transient" } }), &quick);
+    assert_eq!(daemon.send("m1").status, 202);
+    let channel = daemon.until(ECHO, |channel| channel["dead"] == 1);
+    assert_eq!(channel["saturation"], "dead_lettered");
+    let letters = daemon.get(&format!("{ECHO}/dead-letters"));
+    let letter = &letters["items"][0];
+    assert_eq!(
+        (&letter["envelope"], &letter["reason"], &letter["attempts"]),
+        (&json!("m1"), &json!("attempts_exhausted"), &json!(2))
+    );
+    assert_eq!(letter["operation"]["text"], "hello");
+    // Who may not read messages sees that there is one.
+    let (_, secret) = daemon.token(&["channels:read"]);
+    let bearer = format!("Authorization: Bearer {secret}");
+    let seen = daemon.tcp("GET", &format!("{ECHO}/dead-letters"), &[&bearer], "").json();
+    assert_eq!((seen["items"][0].get("operation"), &seen["items"][0]["part"]), (None, &json!(0)));
+
+    daemon.configure(&json!({}), &quick);
+    for _ in 0..2 {
+        let replay = format!("{ECHO}/dead-letters/m1/0/replay");
+        assert_eq!(daemon.ask("POST", &replay, &Value::Null).status, 200);
+    }
+    daemon.until(&format!("{ECHO}/outbox/m1"), |m| m["parts"][0]["state"] == "delivered");
+    let said = daemon.get(&format!("{ECHO}/messages?conversation=general"));
+    assert_eq!(said["items"].as_array().unwrap().len(), 1, "it went out once");
+    let trail = daemon.get("/admin/v1/events?action=outbox.");
+    assert_eq!(trail["items"].as_array().unwrap().len(), 1, "{trail}");
+}
+
+#[test]
+fn what_is_not_known_waits_for_somebody() {
+    let daemon = Daemon::start();
+    let queue = json!({ "look_after": "1ms", "max_looks": 1 });
+    let silent = json!({ "deduplicate": false, "tells_history": false,
+        "faults": { "request": "lose" } });
+    daemon.configure(&silent, &queue);
+    daemon.send("m1");
+    daemon.send("m2");
+    daemon.until(ECHO, |channel| channel["unknown"] == 2);
+    daemon.configure(&json!({}), &queue);
+    let resolve = |envelope: &str, resolution: &str| {
+        let path = format!("{ECHO}/unknown/{envelope}/0/resolve");
+        daemon.ask("POST", &path, &json!({ "resolution": resolution })).json()["state"].clone()
+    };
+    assert_eq!(resolve("m1", "mark_delivered"), "delivered");
+    assert_eq!(resolve("m1", "mark_delivered"), "delivered");
+    assert_eq!(resolve("m2", "resend"), "pending");
+    daemon.until(&format!("{ECHO}/outbox/m2"), |m| m["parts"][0]["state"] == "delivered");
+    assert_eq!(daemon.get(&format!("{ECHO}/unknown"))["items"], json!([]));
+}
+
+#[test]
+fn a_pause_holds_the_queue_and_a_drain_hurries_it() {
+    let daemon = Daemon::start();
+    let paused = daemon.ask("POST", &format!("{ECHO}/queue/pause"), &json!({ "reason": "tests" }));
+    assert_eq!(paused.json()["saturation"], "paused");
+    daemon.send("m1");
+    assert_eq!(daemon.get(ECHO)["waiting"], 1);
+    assert_eq!(daemon.ask("POST", &format!("{ECHO}/queue/resume"), &Value::Null).status, 200);
+    daemon.until(ECHO, |channel| channel["waiting"] == 0);
+
+    let slow = json!({ "backoff": { "base": "1h", "cap": "1h" } });
+    daemon.configure(&json!({ "faults": { "request": "transient", "one_in": 2 } }), &slow);
+    daemon.send("m2");
+    daemon.until(ECHO, |channel| channel["queue"]["retrying"] == 1);
+    let hurried = daemon.ask("POST", &format!("{ECHO}/queue/drain"), &Value::Null);
+    assert_eq!(hurried.json()["changed"], 1);
+    daemon.until(ECHO, |channel| channel["waiting"] == 0);
+    let kinds = daemon.get(&format!("{ECHO}/events"));
+    let kinds: Vec<_> = kinds["items"].as_array().unwrap().iter().map(|e| &e["kind"]).collect();
+    for kind in ["paused", "resumed", "configured", "started"] {
+        assert!(kinds.contains(&&json!(kind)), "{kind}: {kinds:?}");
+    }
+}
+
+#[test]
+fn a_refused_credential_keeps_the_queue() {
+    let daemon = Daemon::start();
+    daemon.configure(&json!({ "faults": { "request": "unauthorized" } }), &json!({}));
+    daemon.send("m1");
+    let failed = daemon.until(ECHO, |channel| channel["readiness"] == "auth_failed");
+    assert_eq!((&failed["saturation"], &failed["waiting"]), (&json!("auth_failed"), &json!(1)));
+    daemon.configure(&json!({}), &json!({}));
+    daemon.until(&format!("{ECHO}/outbox/m1"), |m| m["parts"][0]["state"] == "delivered");
+}
+
+#[test]
+fn rules_decide_who_is_answered() {
+    let daemon = Daemon::start();
+    let added = daemon.ask("POST", "/admin/v1/channels", &json!({ "id": "echo:second" }));
+    assert_eq!(added.status, 201, "{added:?}");
+    let preview = json!({ "channel": "echo:second", "conversation": "c", "sender": "ann",
+        "text": "hi", "direct": true });
+    let reason =
+        || daemon.ask("POST", "/admin/v1/router/preview", &preview).json()["reason"].clone();
+    assert_eq!(reason(), "no_rule");
+    let new = json!({ "channel": "echo:second", "rule": { "direct_messages": "allow",
+        "deny_from": ["echo:user:bob"] } });
+    let rule = daemon.ask("POST", "/admin/v1/router/rules", &new);
+    assert_eq!(rule.status, 201, "{rule:?}");
+    let rule = rule.json();
+    assert_eq!(rule["rule"]["deny_from"], json!(["bob"]));
+    assert_eq!(rule["warnings"].as_array().unwrap().len(), 1);
+    assert_eq!(reason(), "direct");
+    assert_eq!(daemon.ask("POST", "/admin/v1/router/rules", &new).code(), "common/conflict");
+    let one = format!("/admin/v1/router/rules/{}", rule["id"].as_str().unwrap());
+    let deny = json!({ "rule": { "direct_messages": "deny" }, "version": 1 });
+    assert_eq!(daemon.ask("PUT", &one, &deny).status, 200);
+    assert_eq!(daemon.ask("PUT", &one, &deny).code(), "common/conflict");
+    assert_eq!(reason(), "direct_denied");
+    assert_eq!(daemon.ask("DELETE", &one, &Value::Null).status, 204);
+    assert_eq!(daemon.ask("GET", &one, &Value::Null).code(), "common/not_found");
+}
+
+#[test]
+fn what_makes_no_sense_is_refused_with_a_code() {
+    let daemon = Daemon::start();
+    let nobody = "/admin/v1/channels/echo:nobody";
+    for (method, path, body) in [
+        ("GET", nobody.to_owned(), Value::Null),
+        ("PUT", nobody.to_owned(), json!({})),
+        ("POST", format!("{nobody}/enable"), Value::Null),
+        ("POST", format!("{nobody}/queue/pause"), json!({ "reason": "x" })),
+        ("POST", format!("{nobody}/queue/drain"), Value::Null),
+        ("GET", format!("{nobody}/events"), Value::Null),
+        ("GET", format!("{nobody}/dead-letters"), Value::Null),
+        ("POST", format!("{nobody}/dead-letters/replay"), Value::Null),
+        ("POST", format!("{ECHO}/dead-letters/nothing/0/replay"), Value::Null),
+        ("POST", format!("{ECHO}/dead-letters/nothing/0/discard"), Value::Null),
+        ("POST", format!("{ECHO}/unknown/no/0/resolve"), json!({ "resolution": "resend" })),
+        ("GET", format!("{ECHO}/outbox/nothing"), Value::Null),
+        ("GET", format!("{nobody}/messages?conversation=a"), Value::Null),
+        ("POST", format!("{nobody}/messages"), json!({ "conversation": "a", "text": "x" })),
+        ("POST", format!("{nobody}/test"), json!({ "text": "x" })),
+        ("POST", "/admin/v1/router/rules".into(), json!({ "channel": "echo:no", "rule": {} })),
+    ] {
+        let answer = daemon.ask(method, &path, &body);
+        assert_eq!((answer.status, &*answer.code()), (404, "common/not_found"), "{method} {path}");
+    }
+    let long = "x".repeat(32_001);
+    for (path, body) in [
+        ("/admin/v1/channels".to_owned(), json!({ "id": "pigeon:a" })),
+        ("/admin/v1/channels".to_owned(), json!({ "id": "echo:b", "settings": { "x": 1 } })),
+        ("/admin/v1/channels".to_owned(), json!({ "id": "echo:b", "settings": [] })),
+        (
+            "/admin/v1/channels".to_owned(),
+            json!({ "id": "echo:b", "settings": { "ledger": "../x" } }),
+        ),
+        ("/admin/v1/channels".to_owned(), json!({ "id": "echo:b", "queue": { "lanes": 0 } })),
+        (format!("{ECHO}/queue/pause"), json!({ "reason": " " })),
+        (format!("{ECHO}/messages"), json!({ "conversation": "a", "text": long })),
+        (format!("{ECHO}/messages"), json!({ "conversation": "a", "text": " " })),
+        (format!("{ECHO}/test"), json!({ "text": "" })),
+        (format!("{ECHO}/dead-letters/replay"), json!({ "limit": 10_001 })),
+        (
+            "/admin/v1/router/rules".to_owned(),
+            json!({ "channel": "echo:default", "rule": { "max_text_bytes": 0 } }),
+        ),
+        (
+            "/admin/v1/router/rules".to_owned(),
+            json!({ "channel": "echo:default", "rule": { "nonsense": true } }),
+        ),
+    ] {
+        let answer = daemon.ask("POST", &path, &body);
+        assert_eq!(
+            (answer.status, &*answer.code()),
+            (400, "common/invalid_input"),
+            "{path} {body}"
+        );
+    }
+    let malformed = daemon.ask("GET", &format!("{ECHO}/dead-letters?after=nonsense"), &Value::Null);
+    assert_eq!(malformed.code(), "common/invalid_input");
+}

@@ -1,0 +1,3 @@
+//! One file per table: its statements and what its rows mean.
+
+pub(crate) mod router_rules;

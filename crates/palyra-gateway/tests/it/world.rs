@@ -1,0 +1,110 @@
+//! A database with a connector on it, and a router that mirrors.
+
+use std::sync::Arc;
+
+use palyra_common::ids::ConnectorId;
+use palyra_common::time::{Duration, Timestamp};
+use palyra_connector_core::{
+    AuthorKind, Connectors, Content, Inbound, InboundEvent, Outbox, QueueSettings, SystemDice,
+};
+use palyra_gateway::{ChannelRouter, Mirror, Preview, Rules};
+use palyra_storage::{Database, OpenOptions};
+use palyra_testkit::clock::FakeClock;
+use palyra_testkit::postgres::{DatabaseLocale, PostgresServer, TestDatabase};
+
+pub(crate) const START: Timestamp = Timestamp::from_unix_millis(1_700_000_000_000);
+
+pub(crate) struct World {
+    pub(crate) connectors: Connectors,
+    pub(crate) rules: Rules,
+    pub(crate) inbound: Inbound,
+    pub(crate) outbox: Outbox,
+    pub(crate) preview: Preview,
+    _folder: tempfile::TempDir,
+    _postgres: Option<TestDatabase>,
+}
+
+pub(crate) fn connector() -> ConnectorId {
+    "echo:default".parse().unwrap()
+}
+
+impl World {
+    pub(crate) async fn sqlite() -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        let options = OpenOptions::in_directory(folder.path());
+        Self::open(folder, options, None).await
+    }
+
+    pub(crate) async fn postgres() -> Self {
+        let server = PostgresServer::shared().unwrap();
+        let database = server.create_database(DatabaseLocale::Icu).unwrap();
+        let folder = tempfile::tempdir().unwrap();
+        let mut options = OpenOptions::in_directory(folder.path());
+        options.config.url = database.url().into();
+        options.config.connections = 2;
+        options.config.retry_for = Duration::from_mins(2);
+        Self::open(folder, options, Some(database)).await
+    }
+
+    async fn open(
+        folder: tempfile::TempDir,
+        options: OpenOptions,
+        postgres: Option<TestDatabase>,
+    ) -> Self {
+        let db = Database::open(options).await.unwrap();
+        let clock = Arc::new(FakeClock::new(START));
+        let connectors = Connectors::new(db.clone(), clock.clone());
+        let (queue, dice) = (QueueSettings::default(), Arc::new(SystemDice));
+        connectors.add(connector(), "echo", serde_json::json!({}), queue, None).await.unwrap();
+        let router = Arc::new(ChannelRouter::new(Arc::new(Mirror)));
+        Self {
+            rules: Rules::new(db.clone(), clock.clone()),
+            inbound: Inbound::new(db.clone(), clock.clone(), dice.clone(), router),
+            outbox: Outbox::new(db.clone(), clock, dice),
+            preview: Preview::new(db.clone()),
+            connectors,
+
+            _folder: folder,
+            _postgres: postgres,
+        }
+    }
+}
+
+/// A direct message of `ann`.
+pub(crate) fn message(id: &str, text: &str) -> InboundEvent {
+    InboundEvent {
+        connector: connector(),
+        message: id.parse().unwrap(),
+        conversation: "dm-ann".parse().unwrap(),
+        thread: None,
+        sender: "ann".into(),
+        occurred_at: START,
+        content: Content {
+            text: text.into(),
+            direct: true,
+            author: AuthorKind::Person,
+            mentions_bot: false,
+            addresses_all: false,
+            attachments: 0,
+        },
+        cursor: None,
+    }
+}
+
+macro_rules! on_every_engine {
+    ($($story:ident),+ $(,)?) => {
+        mod sqlite {
+            $(#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+            async fn $story() {
+                super::$story(crate::world::World::sqlite().await).await;
+            })+
+        }
+        mod postgres {
+            $(#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+            async fn $story() {
+                super::$story(crate::world::World::postgres().await).await;
+            })+
+        }
+    };
+}
+pub(crate) use on_every_engine;
