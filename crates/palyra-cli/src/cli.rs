@@ -6,8 +6,8 @@ use clap::{Args, Parser, Subcommand};
 use palyra_client::Host;
 
 use crate::commands::{
-    audit, auth, backup, bundle, completions, config, daemon, dashboard, deployment, doctor, help,
-    secrets, status,
+    audit, auth, backup, bundle, channels, completions, config, daemon, dashboard, deployment,
+    doctor, help, message, router, secrets, status,
 };
 use crate::exit;
 
@@ -82,6 +82,12 @@ pub(crate) enum Command {
     Daemon(daemon::Command),
     #[command(subcommand)]
     Auth(auth::Command),
+    #[command(subcommand)]
+    Channels(channels::Command),
+    #[command(subcommand)]
+    Router(router::Command),
+    #[command(subcommand)]
+    Message(message::Command),
     #[command(subcommand)]
     Secrets(secrets::Command),
     #[command(subcommand)]

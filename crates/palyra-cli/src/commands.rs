@@ -4,6 +4,7 @@ pub(crate) mod audit;
 pub(crate) mod auth;
 pub(crate) mod backup;
 pub(crate) mod bundle;
+pub(crate) mod channels;
 pub(crate) mod completions;
 pub(crate) mod config;
 pub(crate) mod daemon;
@@ -11,6 +12,8 @@ pub(crate) mod dashboard;
 pub(crate) mod deployment;
 pub(crate) mod doctor;
 pub(crate) mod help;
+pub(crate) mod message;
+pub(crate) mod router;
 pub(crate) mod secrets;
 pub(crate) mod status;
 
@@ -25,6 +28,9 @@ pub(crate) async fn run(context: &Context, command: Command) -> Outcome {
         Command::Config(command) => config::run(context, command).await,
         Command::Daemon(command) => daemon::run(context, command).await,
         Command::Auth(command) => auth::run(context, command).await,
+        Command::Channels(command) => channels::run(context, command).await,
+        Command::Router(command) => router::run(context, command).await,
+        Command::Message(command) => message::run(context, command).await,
         Command::Secrets(command) => secrets::run(context, command).await,
         Command::Deployment(command) => deployment::run(context, command).await,
         Command::Audit(command) => audit::run(context, command).await,

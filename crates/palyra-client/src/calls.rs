@@ -16,7 +16,7 @@ use crate::download::Download;
 use crate::error::ClientError;
 
 /// A whole audit trail is read, and every secret is locked anew.
-const LONG_WORK: Duration = Duration::from_mins(10);
+pub(crate) const LONG_WORK: Duration = Duration::from_mins(10);
 
 /// Which entries come first.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -244,7 +244,7 @@ impl Client {
         self.json(self.admin(Method::DELETE, &["principals", who.as_str()])).await
     }
 
-    fn admin(&self, method: Method, below: &[&str]) -> reqwest::RequestBuilder {
+    pub(crate) fn admin(&self, method: Method, below: &[&str]) -> reqwest::RequestBuilder {
         let path: Vec<_> = ["admin", "v1"].iter().chain(below).copied().collect();
         self.request(method, &path)
     }

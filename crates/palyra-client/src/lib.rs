@@ -7,6 +7,7 @@
 
 mod answer;
 mod calls;
+mod channels;
 mod client;
 mod download;
 mod error;
@@ -16,6 +17,7 @@ mod target;
 mod tests;
 
 pub use calls::{EventQuery, Order};
+pub use channels::{DeadLetterDecision, Waiting};
 pub use client::{ANSWER_TIMEOUT, Client};
 pub use download::Download;
 pub use error::ClientError;

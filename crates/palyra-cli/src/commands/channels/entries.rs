@@ -1,0 +1,79 @@
+//! Messages that wait for somebody, as a list.
+
+use palyra_client::Waiting;
+use palyra_common::api::{Decided, OutboxEntry, Page};
+use palyra_common::ids::{ConnectorId, EnvelopeId};
+use palyra_common::runtime_contracts::{DeadLetterReason, RetryClass};
+
+use crate::context::Context;
+use crate::failure::Outcome;
+use crate::output::{Output, printable};
+use crate::table::Table;
+
+/// A message and its part: ENVELOPE or ENVELOPE/PART.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Entry {
+    pub(super) envelope: EnvelopeId,
+    pub(super) part: u32,
+}
+
+impl std::str::FromStr for Entry {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        let (envelope, part) = match text.rsplit_once('/') {
+            Some((envelope, part)) => {
+                (envelope, part.parse().map_err(|_| format!("{part:?} is not a part"))?)
+            }
+            None => (text, 0),
+        };
+        let envelope = envelope.parse().map_err(|error| format!("{error}"))?;
+        Ok(Self { envelope, part })
+    }
+}
+
+/// Where a list goes on, and how long it is.
+#[derive(Debug, clap::Args)]
+pub(super) struct PageArguments {
+    /// The channel, as echo:default
+    #[arg(value_name = "CHANNEL")]
+    channel: ConnectorId,
+    /// How many at most
+    #[arg(long, value_name = "COUNT", default_value = "50", value_parser = clap::value_parser!(u32).range(1..=200))]
+    limit: u32,
+    /// Go on where a page ended: the `next` that --json has shown
+    #[arg(long, value_name = "CURSOR")]
+    after: Option<String>,
+}
+
+pub(super) async fn list(context: &Context, which: Waiting, page: PageArguments) -> Outcome {
+    let PageArguments { channel, limit, after } = page;
+    let found = context.client()?.waiting_messages(&channel, which, after, limit).await?;
+    context.out().show(&found, text)
+}
+
+fn text(out: &Output, page: &Page<OutboxEntry>) -> String {
+    if page.items.is_empty() {
+        return "There is none.\n".into();
+    }
+    let mut table =
+        Table::new(["MESSAGE", "CONVERSATION", "SINCE", "TRIES", "REASON", "LAST", "MORE"]);
+    for entry in &page.items {
+        table.row([
+            format!("{}/{}", entry.envelope, entry.part).into(),
+            entry.conversation.as_str().into(),
+            entry.changed_at.to_string().into(),
+            entry.attempts.to_string().into(),
+            entry.reason.map_or("", DeadLetterReason::as_str).into(),
+            entry.class.map_or("", RetryClass::as_str).into(),
+            entry.last_error.as_deref().unwrap_or_default().into(),
+        ]);
+    }
+    let more = page.next.as_ref().map(|next| format!("More: --after {}\n", printable(next)));
+    table.render(out) + &more.unwrap_or_default()
+}
+
+pub(super) fn decided(_: &Output, decided: &Decided) -> String {
+    let Decided { envelope, part, state } = decided;
+    format!("{}/{part} is {}.\n", printable(envelope.as_str()), state.as_str())
+}

@@ -1,0 +1,71 @@
+//! Waiting for a message to arrive.
+
+use std::time::{Duration, Instant};
+
+use palyra_client::{Client, ClientError};
+use palyra_common::api::MessageState;
+use palyra_common::ids::{ConnectorId, EnvelopeId};
+use palyra_common::runtime_contracts::OutboxState;
+
+use crate::failure::{Failure, Outcome};
+use crate::output::{Output, Tone, printable};
+
+const PAUSE: Duration = Duration::from_millis(100);
+
+/// Waits until nothing more happens to a message by itself, or for as long as `wait`.
+pub(crate) async fn follow(
+    out: &Output,
+    client: &Client,
+    channel: &ConnectorId,
+    envelope: &EnvelopeId,
+    wait: palyra_common::Duration,
+) -> Result<MessageState, ClientError> {
+    let until = Instant::now() + wait.into();
+    let progress = out.progress("{spinner} waiting for the message to go out, {elapsed}");
+    let state = loop {
+        let state = client.message_state(channel, envelope).await;
+        let is_moving = |state: &MessageState| {
+            state
+                .parts
+                .iter()
+                .any(|part| matches!(part.state, OutboxState::Pending | OutboxState::Sending))
+        };
+        match &state {
+            Ok(found) if is_moving(found) && Instant::now() < until => {
+                tokio::time::sleep(PAUSE).await;
+            }
+            Ok(_) | Err(_) => break state,
+        }
+    };
+    progress.finish_and_clear();
+    state
+}
+
+/// Where a message is, for people.
+pub(crate) fn text(out: &Output, state: &MessageState) -> String {
+    let mut text = String::new();
+    for part in &state.parts {
+        let tone = match part.state {
+            OutboxState::Delivered => Tone::Good,
+            OutboxState::Pending | OutboxState::Sending | OutboxState::Held => Tone::Doubtful,
+            OutboxState::Unknown | OutboxState::Dead | OutboxState::Cancelled => Tone::Bad,
+        };
+        let name = printable(state.envelope.as_str());
+        let state = out.paint(tone, part.state.as_str());
+        text.push_str(&format!("{name} part {} is {state}", part.part));
+        if let Some(native) = &part.native {
+            text.push_str(&format!(" as {}", printable(native)));
+        }
+        if let Some(error) = &part.last_error {
+            text.push_str(&format!(" after {} tries: {}", part.attempts, printable(error)));
+        }
+        text.push('\n');
+    }
+    text
+}
+
+/// Success only if all of it has arrived.
+pub(crate) fn outcome(state: &MessageState) -> Outcome {
+    let arrived = state.parts.iter().all(|part| part.state == OutboxState::Delivered);
+    if arrived { Ok(()) } else { Err(Failure::Faults) }
+}

@@ -1,0 +1,76 @@
+//! `palyra channels show`
+
+use palyra_common::api::ChannelDetail;
+use palyra_common::ids::ConnectorId;
+use palyra_common::time::Timestamp;
+
+use super::list::tone;
+use crate::context::Context;
+use crate::failure::Outcome;
+use crate::output::{Output, Tone, printable};
+use crate::table::{Cell, Table};
+
+/// Show a channel, its queue and its connection
+#[derive(Debug, clap::Args)]
+#[command(
+    verbatim_doc_comment,
+    after_help = "\
+Examples:
+  palyra channels show echo:default
+  palyra channels show echo:default --json"
+)]
+pub(crate) struct Arguments {
+    /// The channel, as echo:default
+    #[arg(value_name = "CHANNEL")]
+    channel: ConnectorId,
+}
+
+pub(super) async fn run(context: &Context, arguments: Arguments) -> Outcome {
+    let detail = context.client()?.channel(&arguments.channel).await?;
+    context.out().show(&detail, text)
+}
+
+pub(super) fn text(out: &Output, detail: &ChannelDetail) -> String {
+    let (channel, queue, connection) = (&detail.channel, &detail.queue, &detail.connection);
+    let state = out.paint(tone(channel.saturation), channel.saturation.as_str());
+    let mut text = format!("{} is {state}\n", printable(channel.id.as_str()));
+    for reason in &channel.reasons {
+        text.push_str(&format!("  because {}\n", printable(reason)));
+    }
+    let mut table = Table::of_fields();
+    table.field("switched on", if channel.enabled { "yes" } else { "no" });
+    let readiness = match &channel.readiness_reason {
+        Some(reason) => Cell::toned(Tone::Bad, format!("{}: {reason}", channel.readiness.as_str())),
+        None => channel.readiness.as_str().into(),
+    };
+    table.field("readiness", readiness);
+    table.field("task", channel.liveness.as_str());
+    table.field("connected since", when(connection.connected_since));
+    table.field("last heard of", when(connection.last_ack_at));
+    table.field("started again", format!("{} times", connection.restarts));
+    if let Some(error) = &connection.last_error {
+        let at = when(connection.last_error_at);
+        table.field("last ended", format!("{at}: {error}"));
+    }
+    let waiting = format!("{} in {} conversations", channel.waiting, queue.lanes);
+    table.field("waiting", waiting);
+    table.field("oldest", when(queue.oldest));
+    table.field("being sent", queue.sending.to_string());
+    table.field("tried again", format!("{} conversations", queue.retrying));
+    if let Some(until) = queue.rate_limited_until {
+        table
+            .field("asked to wait", format!("{} conversations, until {until}", queue.rate_limited));
+    }
+    if let (Some(at), Some(reason)) = (queue.paused_at, &queue.pause_reason) {
+        table.field("paused", format!("since {at}: {reason}"));
+    }
+    table.field("held", queue.held.to_string());
+    table.field("given up", channel.dead.to_string());
+    table.field("unknown", channel.unknown.to_string());
+    table.field("settings", detail.settings.to_string());
+    text + &table.render(out)
+}
+
+fn when(at: Option<Timestamp>) -> String {
+    at.map_or_else(|| "–".to_owned(), |at| at.to_string())
+}

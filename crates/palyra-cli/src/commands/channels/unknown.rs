@@ -1,0 +1,71 @@
+//! `palyra channels unknown`
+
+use palyra_client::Waiting;
+use palyra_common::api::{ResolveUnknown, UnknownResolution};
+use palyra_common::ids::ConnectorId;
+
+use super::entries::{Entry, PageArguments, decided, list};
+use crate::context::Context;
+use crate::failure::Outcome;
+
+/// Look at messages of which nobody knows whether they arrived, and say what is the case
+#[derive(Debug, clap::Subcommand)]
+pub(crate) enum Command {
+    List(ListArguments),
+    Resolve(ResolveArguments),
+}
+
+/// List messages of which nobody knows whether they arrived, the longest ago first
+#[derive(Debug, clap::Args)]
+#[command(
+    verbatim_doc_comment,
+    after_help = "Examples:\n  palyra channels unknown list echo:default"
+)]
+pub(crate) struct ListArguments {
+    #[command(flatten)]
+    page: PageArguments,
+}
+
+/// Say whether a message arrived
+///
+/// Look on the platform first: --resend sends it again, and if it had arrived it is there twice.
+#[derive(Debug, clap::Args)]
+#[command(
+    verbatim_doc_comment,
+    after_help = "\
+Examples:
+  palyra channels unknown resolve echo:default send-01HZ --delivered
+  palyra channels unknown resolve echo:default send-01HZ --resend"
+)]
+pub(crate) struct ResolveArguments {
+    /// The channel, as echo:default
+    #[arg(value_name = "CHANNEL")]
+    channel: ConnectorId,
+    /// The message, or MESSAGE/PART
+    #[arg(value_name = "MESSAGE")]
+    message: Entry,
+    /// It arrived
+    #[arg(long, required_unless_present = "resend", conflicts_with = "resend")]
+    delivered: bool,
+    /// It did not arrive: send it again
+    #[arg(long)]
+    resend: bool,
+}
+
+pub(super) async fn run(context: &Context, command: Command) -> Outcome {
+    match command {
+        Command::List(arguments) => list(context, Waiting::Unknown, arguments.page).await,
+        Command::Resolve(arguments) => resolve(context, arguments).await,
+    }
+}
+
+async fn resolve(context: &Context, arguments: ResolveArguments) -> Outcome {
+    let resolution = match arguments.resend {
+        true => UnknownResolution::Resend,
+        false => UnknownResolution::MarkDelivered,
+    };
+    let (channel, Entry { envelope, part }) = (&arguments.channel, &arguments.message);
+    let resolve = ResolveUnknown { resolution };
+    let done = context.client()?.resolve_unknown(channel, envelope, *part, &resolve).await?;
+    context.out().show(&done, decided)
+}
