@@ -27,6 +27,7 @@ struct Bench {
 /// Every bench of the workspace.
 const BENCHES: &[Bench] = &[
     Bench { package: "palyra-daemon", name: "daemon" },
+    Bench { package: "palyra-gateway", name: "outbox" },
     Bench { package: "palyra-storage", name: "storage" },
 ];
 

@@ -109,5 +109,8 @@ fn benches_are_chosen_by_name() {
     assert_eq!(choose(&[]).unwrap().len(), BENCHES.len());
     assert_eq!(choose(&["storage"]).unwrap()[0].package, "palyra-storage");
     let error = choose(&["storage", "speed"]).err().unwrap().to_string();
-    assert!(error.starts_with("there is no bench speed; there is: daemon, storage"), "{error}");
+    assert!(
+        error.starts_with("there is no bench speed; there is: daemon, outbox, storage"),
+        "{error}"
+    );
 }

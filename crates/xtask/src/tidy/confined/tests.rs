@@ -93,3 +93,12 @@ fn the_testkit_is_for_tests() {
         );
     }
 }
+
+#[test]
+fn a_bench_may_measure_the_raw_thing_and_nothing_that_ships_may_have_it() {
+    check_one("palyra-gateway", foreign("rusqlite").kind(Kind::Dev), &[]);
+    let shipped = Workspace::empty().with_package("palyra-gateway", &[foreign("rusqlite")]);
+    assert_eq!(check(&shipped).len(), 1);
+    let other = foreign("rusqlite").kind(Kind::Dev);
+    assert_eq!(check(&Workspace::empty().with_package("palyra-identity", &[other])).len(), 1);
+}
