@@ -27,7 +27,7 @@ impl Database {
             return Ok(None);
         }
         let _lock = lock_directory(&options.data_dir)?;
-        connection::check(&file)?;
+        connection::check(&file, options.migrations)?;
         Ok(Some(file.path().to_owned()))
     }
 }

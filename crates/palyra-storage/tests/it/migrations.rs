@@ -55,6 +55,11 @@ async fn a_schema_of_a_newer_program_is_refused(world: World) {
     let told = refused.envelope();
     assert!(told.message().contains("99"), "{told}");
     assert!(!told.recovery_hint().contains("beside"), "{}", told.recovery_hint());
+    // Of a server nothing is examined before the start.
+    if world.options.config.url.is_empty() {
+        let examined = Database::examine(&world.options).unwrap_err();
+        assert_eq!(examined.code(), ErrorCode::StorageNewerSchema);
+    }
 }
 
 async fn a_migration_that_fails_leaves_the_old_schema(world: World) {

@@ -7,9 +7,10 @@ use rusqlite::config::DbConfig;
 use rusqlite::{Connection, Error, ErrorCode, OpenFlags};
 
 use super::log_size::LogSize;
-use super::{SqliteFile, owner};
+use super::{SqliteFile, migrate, owner};
 use crate::StorageError;
 use crate::error::{Cause, at};
+use crate::migrate::Migration;
 
 /// Long enough for a backup tool's lock to pass, short enough to be told.
 const BUSY_MILLIS: u64 = 5_000;
@@ -37,8 +38,12 @@ pub(crate) fn open_first(file: &SqliteFile) -> Result<Connection, StorageError> 
     Ok(connection)
 }
 
-/// Reads every page of a file that nobody has open, and changes none.
-pub(crate) fn check(file: &SqliteFile) -> Result<(), StorageError> {
+/// Reads every page of a file that nobody has open, and changes none. One of a newer program than
+/// knows `migrations` is refused.
+pub(crate) fn check(
+    file: &SqliteFile,
+    migrations: &'static [Migration],
+) -> Result<(), StorageError> {
     let fault = |error| classify(error, file.path());
     let has_log = LogSize::of(file.path()).bytes() > 0;
     let connection = connect(file).map_err(fault)?;
@@ -47,7 +52,7 @@ pub(crate) fn check(file: &SqliteFile) -> Result<(), StorageError> {
     let found: String =
         connection.query_row("PRAGMA quick_check(1)", [], |row| row.get(0)).map_err(fault)?;
     if found == "ok" {
-        return Ok(());
+        return migrate::check(&connection, file.path(), migrations);
     }
     // It may quote from the file on several lines; the first says what is wrong.
     let found = found.lines().find(|line| !line.starts_with("***")).unwrap_or_default().to_owned();

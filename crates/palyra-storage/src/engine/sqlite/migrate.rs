@@ -44,6 +44,21 @@ pub(crate) fn migrate(
     Ok(())
 }
 
+/// Refuses a file of a newer program, having read and nothing else. A file without a schema is new.
+pub(super) fn check(
+    connection: &Connection,
+    path: &Path,
+    migrations: &'static [Migration],
+) -> Result<(), StorageError> {
+    let mut statements = SqliteStatements { connection, path };
+    let tx = &mut Tx::new(&mut statements);
+    if schema::look(tx)? == schema::Table::Absent {
+        return Ok(());
+    }
+    let planned = plan(EngineKind::Sqlite, schema::read(tx)?, migrations);
+    planned.map(drop).map_err(|error| name_copy(error, path))
+}
+
 fn apply(connection: &Connection, path: &Path, step: &Migration) -> Result<(), StorageError> {
     transaction(connection, path, |tx| {
         connection
