@@ -5,7 +5,7 @@ use palyra_storage::{StorageError, describe};
 
 use crate::key::KeyId;
 use crate::name::SecretName;
-use crate::source::KeyProblem;
+use crate::source::{KeyProblem, given_by};
 
 /// A failed operation of the vault. Unless storage says otherwise, nothing was changed.
 #[derive(Debug, Clone, thiserror::Error)]
@@ -29,7 +29,8 @@ pub enum VaultError {
     },
     /// The source gives another key than the one that the secrets were locked with.
     #[error(
-        "the master key from {tried} is not the one that the secrets were locked with: they need the key {needed}, which came from a {locked_with}; if it is lost they are, and nothing else is"
+        "the master key from {tried} is not the one that the secrets were locked with: they need the key {needed}, which came from a {locked_with} ({}); if it is lost they are, and nothing else is",
+        given_by(locked_with)
     )]
     WrongKey {
         /// The source that was tried, with the path of a key file.

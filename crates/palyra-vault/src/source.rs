@@ -70,6 +70,17 @@ pub enum KeyProblem {
         /// What it does instead, and what to do about it.
         what: String,
     },
+    /// The key came from another source than the one that is configured.
+    #[error(
+        "the configuration leads to {tried} instead; give it the {locked_with} again, with {}",
+        given_by(locked_with)
+    )]
+    Elsewhere {
+        /// The source that was tried.
+        tried: String,
+        /// Where the key came from when it was made.
+        locked_with: String,
+    },
     /// There is no configuration directory.
     #[error("there is no place for the key file, because HOME is not set; set vault.key_file")]
     NoHome,
@@ -116,6 +127,16 @@ impl Source {
             Source::Command(_) => "command",
             Source::Keyring(_) => "keyring",
         }
+    }
+}
+
+/// What gives the key of a source, by its word in `vault_keys`.
+pub(crate) fn given_by(word: &str) -> &'static str {
+    match word {
+        "file" => "vault.key_file",
+        "passphrase" => "PALYRA_VAULT_PASSPHRASE or vault.passphrase_file",
+        "command" => "vault.key_command",
+        _ => "vault.key_source",
     }
 }
 

@@ -108,6 +108,12 @@ impl Vault {
                 let tried = source.to_string();
                 return Err(VaultError::WrongKey { tried, needed, locked_with });
             }
+            Err(_) if locked_with != source.word() => {
+                // What is wrong with this source is beside the point.
+                let tried = source.to_string();
+                let problem = KeyProblem::Elsewhere { tried, locked_with: locked_with.clone() };
+                return Err(VaultError::KeyAway { needed, locked_with, problem });
+            }
             Err(problem) => return Err(VaultError::KeyAway { needed, locked_with, problem }),
         };
         let key = Arc::new(key);

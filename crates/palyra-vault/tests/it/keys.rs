@@ -17,6 +17,7 @@ on_every_engine!(
     a_lost_key_loses_the_secrets_and_nothing_else,
     a_key_from_a_passphrase_is_found_again,
     a_key_from_a_command_is_found_again,
+    a_key_from_another_source_is_told_with_what_gives_it,
     checking_again_and_again_asks_the_source_once,
     a_check_that_nobody_waits_for_is_no_reason_to_ask_again,
 );
@@ -125,6 +126,29 @@ async fn a_key_from_a_command_is_found_again(world: World) {
     assert_eq!(refused.code(), ErrorCode::VaultWrongKey);
     let none = get(&world.vault_with(&printing("none")).await, "global/key").await.unwrap_err();
     assert_eq!(none.code(), ErrorCode::VaultNoKey);
+}
+
+/// A daemon that was started without its passphrase has no use for a key file.
+async fn a_key_from_another_source_is_told_with_what_gives_it(world: World) {
+    let passphrase_file = world.folder.path().join("passphrase");
+    std::fs::write(&passphrase_file, "correct horse battery staple\n").unwrap();
+    std::fs::set_permissions(&passphrase_file, PermissionsExt::from_mode(0o600)).unwrap();
+    let key_source = KeySource::Passphrase;
+    let config = VaultConfig { key_source, passphrase_file, ..VaultConfig::default() };
+    set(&world.vault_with(&config).await, "global/key", "value").await.unwrap();
+
+    let key_file = world.folder.path().join("absent.key");
+    let other = VaultConfig { key_source: KeySource::File, key_file, ..VaultConfig::default() };
+    let what = "PALYRA_VAULT_PASSPHRASE or vault.passphrase_file";
+    let refused = get(&world.vault_with(&other).await, "global/key").await.unwrap_err();
+    assert_eq!(refused.code(), ErrorCode::VaultNoKey);
+    let told = describe(&refused);
+    assert!(told.contains(what) && !told.contains("bring it back"), "{told}");
+    std::fs::write(&other.key_file, "00".repeat(32)).unwrap();
+    std::fs::set_permissions(&other.key_file, PermissionsExt::from_mode(0o600)).unwrap();
+    let refused = get(&world.vault_with(&other).await, "global/key").await.unwrap_err();
+    assert_eq!(refused.code(), ErrorCode::VaultWrongKey);
+    assert!(describe(&refused).contains(what), "{refused}");
 }
 
 /// A program that counts its starts and then does what `body` says.
