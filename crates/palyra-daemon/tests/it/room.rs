@@ -62,7 +62,7 @@ fn what_was_asked_is_answered_and_one_that_is_idle_makes_room() {
     let body = r#"{"name": "a", "scopes": ["status:read"]}"#;
     let head = format!(
         "POST /admin/v1/tokens HTTP/1.1\r\nHost: {}\r\nAuthorization: Bearer {secret}\r\n\
-         Content-Type: application/json\r\nContent-Length: {}\r\n\r\n",
+         Content-Type: application/json\r\nConnection: close\r\nContent-Length: {}\r\n\r\n",
         daemon.http,
         body.len()
     );
