@@ -5,20 +5,20 @@ use std::io::{Read, Seek, SeekFrom};
 use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
+use palyra_common::data_dir::{LOG, LOG_BYTES};
+
 use crate::failure::Failure;
 use crate::files;
 
 #[cfg(test)]
 mod tests;
 
-/// A larger log is put aside when the next daemon starts.
-const PUT_ASIDE_BYTES: u64 = 16 << 20;
 /// How much of the end is looked at for the last lines.
 const TAIL_BYTES: u64 = 4 << 20;
 
 /// Where the log of the daemon on `data_dir` is.
 pub(crate) fn path(data_dir: &Path) -> PathBuf {
-    data_dir.join("log/palyrad.log")
+    data_dir.join(LOG)
 }
 
 /// Opens the log for a daemon that is about to start, and says where its part of it begins.
@@ -26,7 +26,7 @@ pub(crate) fn open_for_start(path: &Path) -> Result<(File, u64), Failure> {
     if let Some(folder) = path.parent() {
         files::private_folder(folder)?;
     }
-    if std::fs::metadata(path).is_ok_and(|log| log.len() > PUT_ASIDE_BYTES) {
+    if std::fs::metadata(path).is_ok_and(|log| log.len() > LOG_BYTES) {
         let aside = files::with_ending(path, ".1");
         std::fs::rename(path, &aside).map_err(|error| Failure::file(&aside, error))?;
     }

@@ -19,6 +19,13 @@ pub const LONGEST_PATH: usize = 103 - SOCKET.len() - 1;
 pub const RUNTIME_FILE: &str = "runtime.json";
 /// The variable that names the data directory.
 pub const VARIABLE: &str = "PALYRA_DATA_DIR";
+/// The log of a daemon in the background, in the data directory.
+pub const LOG: &str = "log/palyrad.log";
+/// A log that is larger is put aside, as the same name with `.1`, in place of the one before.
+pub const LOG_BYTES: u64 = 16 << 20;
+/// The variables that hold the key for blobs on S3. Their values are in no configuration file.
+pub const S3_VARIABLES: [&str; 3] =
+    ["AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "AWS_SESSION_TOKEN"];
 
 /// The part of the surroundings that says where programs keep their data.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -70,4 +77,13 @@ pub struct Running {
     /// The names of the variables that it was started with. Their values may be secret.
     #[serde(default)]
     pub variables: Vec<String>,
+}
+
+/// What a daemon with a given configuration needs that is not in its data directory.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Outside {
+    /// The folders that it writes to.
+    pub folders: Vec<PathBuf>,
+    /// Whether it reads [`S3_VARIABLES`].
+    pub s3: bool,
 }

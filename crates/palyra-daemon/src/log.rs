@@ -1,6 +1,8 @@
 //! What is logged. Secrets that the vault knows are taken out of every line.
 
-use std::io::Stderr;
+mod own_file;
+
+use std::path::Path;
 
 use palyra_vault::{RedactingWriter, Redactor};
 use tracing_subscriber::filter::{LevelFilter, ParseError};
@@ -11,6 +13,7 @@ use tracing_subscriber::{EnvFilter, Layer, Registry, fmt, reload};
 
 use crate::config::{LogConfig, LogFormat};
 use crate::failure::Failure;
+use own_file::{OwnFile, Written};
 
 /// Changes what is logged while the daemon runs.
 #[derive(Debug, Clone)]
@@ -33,9 +36,13 @@ impl LogHandle {
 }
 
 /// Logs to standard error from now on.
-pub(crate) fn start(config: &LogConfig, redactor: Redactor) -> Result<LogHandle, Failure> {
+pub(crate) fn start(
+    config: &LogConfig,
+    redactor: Redactor,
+    data_dir: &Path,
+) -> Result<LogHandle, Failure> {
     let (filter, handle) = reload::Layer::new(filter(&config.level)?);
-    let writer = RedactedStderr(redactor);
+    let writer = RedactedStderr { redactor, own: OwnFile::of_stderr(data_dir) };
     // Telling of a log that cannot be written would panic where standard error is closed.
     let lines = match config.format {
         LogFormat::Pretty => fmt::layer().log_internal_errors(false).with_writer(writer).boxed(),
@@ -48,13 +55,17 @@ pub(crate) fn start(config: &LogConfig, redactor: Redactor) -> Result<LogHandle,
 }
 
 /// Standard error, without secrets.
-struct RedactedStderr(Redactor);
+struct RedactedStderr {
+    redactor: Redactor,
+    /// The file that it goes to, if that is ours.
+    own: Option<OwnFile>,
+}
 
 impl<'a> MakeWriter<'a> for RedactedStderr {
-    type Writer = RedactingWriter<Stderr>;
+    type Writer = RedactingWriter<Written<'a>>;
 
     fn make_writer(&'a self) -> Self::Writer {
-        RedactingWriter::new(self.0.clone(), std::io::stderr())
+        RedactingWriter::new(self.redactor.clone(), Written(self.own.as_ref()))
     }
 }
 

@@ -39,7 +39,7 @@ pub(crate) async fn serve(given: Given, data_dir: &Path, loaded: Loaded) -> Resu
     let hangup = signal(SignalKind::hangup()).map_err(|error| Failure::Startup(error.into()))?;
     folder::check(data_dir)?;
     let redactor = Redactor::new();
-    let log = log::start(&loaded.config.log, redactor.clone())?;
+    let log = log::start(&loaded.config.log, redactor.clone(), data_dir)?;
     folder::warn(data_dir);
     for name in &loaded.strange_env {
         tracing::warn!(name, "this variable looks like an option of Palyra and is none");

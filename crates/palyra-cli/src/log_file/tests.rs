@@ -45,7 +45,7 @@ fn a_large_log_is_put_aside_at_the_next_start() {
     let folder = ScratchDir::new().unwrap();
     let path = path(folder.path());
     let (log, _) = open_for_start(&path).unwrap();
-    log.set_len(PUT_ASIDE_BYTES + 1).unwrap();
+    log.set_len(LOG_BYTES + 1).unwrap();
     let (_, begins) = open_for_start(&path).unwrap();
     assert_eq!(begins, 0);
     assert!(files::with_ending(&path, ".1").exists());

@@ -190,6 +190,28 @@ fn what_was_left_by_a_killed_daemon_stops_nobody() {
     world.palyra(&["status"]).expect(0);
 }
 
+/// Whatever starts it: systemd opens the file without looking at its size.
+#[test]
+fn a_log_that_grows_is_put_aside_while_the_daemon_runs() {
+    let world = World::new();
+    let _background = Background(&world);
+    let pid = start(&world)["pid"].clone();
+    let log = world.data_dir().join("log/palyrad.log");
+    std::fs::OpenOptions::new().write(true).open(&log).unwrap().set_len((16 << 20) + 1).unwrap();
+    let process = rustix::process::Pid::from_raw(pid.as_i64().unwrap() as i32).unwrap();
+    let reload = || rustix::process::kill_process(process, rustix::process::Signal::HUP).unwrap();
+    reload();
+    let size = |path: &std::path::Path| path.metadata().map_or(0, |file| file.len());
+    let aside = log.with_extension("log.1");
+    until("it is put aside", || size(&aside) > 16 << 20 && size(&log) < 1 << 20);
+    assert_eq!(log.metadata().unwrap().permissions().mode() & 0o777, 0o600);
+    reload();
+    until("it goes on in the new one", || {
+        let told = world.palyra(&["daemon", "logs"]).expect(0).out;
+        told.contains("the configuration was reloaded")
+    });
+}
+
 #[test]
 fn the_log_is_followed_until_nobody_reads() {
     let world = World::new();
