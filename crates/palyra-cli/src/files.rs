@@ -49,11 +49,20 @@ pub(crate) fn refused(path: &Path, error: std::io::Error) -> Failure {
 
 /// Replaces `path` at once: a reader sees the old content or the new.
 pub(crate) fn replace(path: &Path, content: &[u8]) -> Outcome {
+    replace_with(path, content, 0o644)
+}
+
+/// As [`replace`], by a file that only its owner may read.
+pub(crate) fn replace_private(path: &Path, content: &[u8]) -> Outcome {
+    replace_with(path, content, 0o600)
+}
+
+fn replace_with(path: &Path, content: &[u8], mode: u32) -> Outcome {
     let beside = with_ending(path, ".new");
     // What an interrupted command has left is nobody's.
     let _ = std::fs::remove_file(&beside);
     let mut options = OpenOptions::new();
-    options.write(true).create_new(true).mode(0o644);
+    options.write(true).create_new(true).mode(mode);
     let wrong = |error: std::io::Error| Failure::file(path, error);
     let mut file = options.open(&beside).map_err(wrong)?;
     file.write_all(content).and_then(|()| file.sync_all()).map_err(wrong)?;

@@ -4,6 +4,7 @@ use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output as Ran, Stdio};
 
+use palyra_common::data_dir::Outside;
 use palyra_common::{ErrorCode, StableErrorEnvelope};
 use serde::de::DeserializeOwned;
 use serde_json::json;
@@ -70,10 +71,24 @@ pub(crate) fn ask_with<T: DeserializeOwned>(
     arguments: &[&OsStr],
     variables: &[(OsString, OsString)],
 ) -> Result<T, Failure> {
-    let ran = run(context, arguments, variables)?;
+    answer(&run(context, arguments, variables)?)
+}
+
+/// What a service on the data directory needs that is not in it. A service sees the file alone: what
+/// the environment here says does not reach it.
+pub(crate) fn outside(context: &Context) -> Result<Outside, Failure> {
+    let mut command = command(context)?;
+    let is_ours = |name: &OsString| name.as_encoded_bytes().starts_with(b"PALYRA_");
+    for name in std::env::vars_os().map(|(name, _)| name).filter(is_ours) {
+        command.env_remove(name);
+    }
+    answer(&finish(command.args(["config", "outside"]))?)
+}
+
+fn answer<T: DeserializeOwned>(ran: &Ran) -> Result<T, Failure> {
     match serde_json::from_slice(&ran.stdout) {
         Ok(answer) => Ok(answer),
-        Err(_) if !ran.status.success() => Err(failed(&ran)),
+        Err(_) if !ran.status.success() => Err(failed(ran)),
         Err(error) => Err(Failure::new(
             ErrorCode::ClientUnexpectedAnswer,
             format!("palyrad answered with something else than was asked: {error}"),
@@ -94,9 +109,12 @@ fn run(
 ) -> Result<Ran, Failure> {
     let mut command = command(context)?;
     command.envs(variables.iter().map(|(name, value)| (name, value)));
-    let ran = command.args(arguments).stdin(Stdio::null()).output();
-    let program = command.get_program();
-    ran.map_err(|error| Failure::file(Path::new(program), error))
+    finish(command.args(arguments))
+}
+
+fn finish(command: &mut Command) -> Result<Ran, Failure> {
+    let ran = command.stdin(Stdio::null()).output();
+    ran.map_err(|error| Failure::file(Path::new(command.get_program()), error))
 }
 
 fn failed(ran: &Ran) -> Failure {

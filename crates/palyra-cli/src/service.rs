@@ -1,23 +1,32 @@
 //! palyrad as a service of the user's systemd.
 
 mod unit;
+pub(crate) mod variables;
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-use palyra_common::data_dir::{self, Surroundings};
+use palyra_common::data_dir::{self, Outside, Surroundings};
 
 use crate::failure::Failure;
 use crate::files;
 
 use unit::MARK;
-pub(crate) use unit::text;
+pub(crate) use unit::{Content, text};
 
 #[cfg(test)]
 mod tests;
 
 /// The unit of the usual data directory. Earlier versions have called every unit so.
 const USUAL: &str = "palyra.service";
+
+/// What a unit keeps from its daemon.
+#[derive(Debug)]
+pub(crate) struct Withheld {
+    pub(crate) what: String,
+    /// What gives it to the daemon.
+    pub(crate) remedy: &'static str,
+}
 
 /// The unit of one data directory. Each directory has its own, so that none acts on another's.
 #[derive(Debug, Clone)]
@@ -82,6 +91,38 @@ impl Unit {
         let asked = ["show", "--property=SubState", "--value", &self.name];
         let state = systemctl(&asked).ok()?;
         ["dead", "failed", "auto-restart"].contains(&&*state).then_some(state)
+    }
+
+    /// What it keeps from the daemon on `data_dir`, which needs `outside`, if anything.
+    pub(crate) fn withholds(&self, data_dir: &Path, outside: &Outside) -> Option<Withheld> {
+        // Of a unit of somebody else it is theirs to know.
+        if !self.is_installed() || !self.is_ours() {
+            return None;
+        }
+        let text = self.text_with_changes();
+        let open: Vec<_> =
+            unit::writable(&text).iter().map(|open| files::without_links(open)).collect();
+        let is_shut = |folder: &&PathBuf| {
+            let folder = files::without_links(folder);
+            !open.iter().any(|open| folder.starts_with(open))
+        };
+        let mut shut = outside.folders.iter().filter(is_shut).map(|folder| folder.display());
+        if let Some(folder) = shut.next() {
+            let what = format!("the service may not write to {folder}");
+            return Some(Withheld { what, remedy: "Run `palyra daemon install` again." });
+        }
+        let has_key = text.contains(variables::KEY) || variables::has_key(data_dir);
+        let without = || Withheld { what: variables::NO_KEY.into(), remedy: variables::HOW };
+        (outside.s3 && !has_key).then(without)
+    }
+
+    /// With the drop-ins in which people keep their changes.
+    fn text_with_changes(&self) -> String {
+        let folder = files::with_ending(&self.path, ".d");
+        let changes = std::fs::read_dir(folder).into_iter().flatten().flatten();
+        let changes = changes.map(|entry| entry.path());
+        let all = std::iter::once(self.path.clone()).chain(changes);
+        all.filter_map(|path| std::fs::read_to_string(path).ok()).collect::<Vec<_>>().join("\n")
     }
 
     /// The program that it starts.

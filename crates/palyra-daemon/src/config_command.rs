@@ -5,10 +5,11 @@ use std::path::Path;
 use std::process::ExitCode;
 
 use palyra_common::api::ConfigChange;
+use palyra_common::data_dir::Outside;
 use palyra_common::{ErrorCode, StableErrorEnvelope};
 use serde::Serialize;
 
-use crate::config::{self, Edited, Given};
+use crate::config::{self, Config, Edited, Given};
 use crate::failure::Failure;
 use crate::flags::{ConfigCommand, Flags};
 use crate::{print, settings};
@@ -21,6 +22,9 @@ pub(crate) fn run(flags: &Flags, command: &ConfigCommand) -> Result<ExitCode, Fa
     let given = flags.given();
     match command {
         ConfigCommand::Example => print(&config::example()),
+        ConfigCommand::Outside => {
+            print(&json(&outside(&config::load(&given, &folder()?)?.config)));
+        }
         ConfigCommand::Show => print(&json(&config::load(&given, &folder()?)?.view())),
         ConfigCommand::Validate { file } => {
             let given = match file {
@@ -47,6 +51,14 @@ pub(crate) fn run(flags: &Flags, command: &ConfigCommand) -> Result<ExitCode, Fa
         }
     }
     Ok(ExitCode::SUCCESS)
+}
+
+/// Whoever confines the daemon has to leave it these.
+fn outside(config: &Config) -> Outside {
+    let key = config.vault.key_file.parent().map(Path::to_owned);
+    let key = key.filter(|folder| !folder.as_os_str().is_empty());
+    let folders = config.storage.blobs_folder().into_iter().chain(key).collect();
+    Outside { folders, s3: config.storage.blobs_on_s3() }
 }
 
 /// On standard error, where what was asked for does not go.

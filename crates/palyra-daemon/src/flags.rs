@@ -102,6 +102,8 @@ pub(crate) enum ConfigCommand {
         /// Its name
         key: String,
     },
+    /// Print what a start needs beside the data directory, as JSON: folders, and a key for S3
+    Outside,
     /// Print an example with every option
     Example,
 }

@@ -20,7 +20,7 @@ impl RuntimeFile {
             socket: app.place.socket.clone(),
             started_at: app.started_at,
             options: options(&app.given),
-            variables: variables(&app.given),
+            variables: variables(app),
         };
         let path = app.place.data_dir.join(RUNTIME_FILE);
         let text = serde_json::to_string_pretty(&running)? + "\n";
@@ -46,7 +46,11 @@ fn options(given: &Given) -> Vec<String> {
     file.into_iter().chain(flags).flatten().collect()
 }
 
-fn variables(given: &Given) -> Vec<String> {
+fn variables(app: &App) -> Vec<String> {
     let named_anew = |name: &&String| *name != data_dir::VARIABLE && *name != "PALYRA_CONFIG";
-    given.env.keys().filter(named_anew).cloned().collect()
+    let options = app.given.env.keys().filter(named_anew).cloned();
+    let is_read =
+        |name: &&str| app.config().storage.blobs_on_s3() && std::env::var_os(name).is_some();
+    let key = data_dir::S3_VARIABLES.into_iter().filter(is_read).map(str::to_owned);
+    options.chain(key).collect()
 }

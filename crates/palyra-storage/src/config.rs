@@ -2,6 +2,8 @@
 
 mod url;
 
+use std::path::PathBuf;
+
 use palyra_common::time::Duration;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -83,5 +85,18 @@ impl StorageConfig {
             return refuse("storage.lease_ttl is at least 1s");
         }
         Place::of(self).map(drop)
+    }
+
+    /// The folder of its own that blobs are kept in, if they are kept in one.
+    pub fn blobs_folder(&self) -> Option<PathBuf> {
+        match Place::of(self) {
+            Ok(Place::Folder(folder)) => Some(folder),
+            Ok(Place::DataDir | Place::S3(_)) | Err(_) => None,
+        }
+    }
+
+    /// Whether blobs are kept on S3, whose key comes from the environment.
+    pub fn blobs_on_s3(&self) -> bool {
+        matches!(Place::of(self), Ok(Place::S3(_)))
     }
 }

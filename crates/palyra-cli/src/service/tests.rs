@@ -3,9 +3,11 @@ use super::*;
 const USUAL_DIR: &str = "/home/a/.local/share/palyra";
 
 fn write(folder: &Path, name: &str, data_dir: &str) {
-    let log = Path::new(data_dir).join("log/palyrad.log");
-    let text = text(name, Path::new("/bin/palyrad"), Path::new(data_dir), &log, &[]);
-    std::fs::write(folder.join(name), text).unwrap();
+    let data_dir = Path::new(data_dir);
+    let (log, variables) = (&data_dir.join("log/palyrad.log"), &data_dir.join("service.env"));
+    let program = Path::new("/bin/palyrad");
+    let content = Content { name, program, data_dir, log, variables, writable: &[] };
+    std::fs::write(folder.join(name), text(&content)).unwrap();
 }
 
 #[test]
@@ -31,4 +33,26 @@ fn a_unit_of_an_earlier_version_belongs_to_the_directory_that_it_names() {
     assert_eq!(usual.taken_by(), Some(Path::new("/nowhere/a $b%c")));
     assert!(!usual.is_installed() && usual.program().is_none());
     assert!(!of("/nowhere/other").is_installed());
+}
+
+#[test]
+fn a_folder_that_the_unit_does_not_open_is_withheld() {
+    let folder = palyra_testkit::fs::ScratchDir::new().unwrap();
+    let data_dir = Path::new("/nowhere/a");
+    let unit = || Unit::within(folder.path(), Path::new(USUAL_DIR), data_dir);
+    write(folder.path(), unit().name(), "/nowhere/a");
+    let withheld = |needed: &str| {
+        let outside = Outside { folders: vec![needed.into()], s3: false };
+        unit().withholds(data_dir, &outside).map(|withheld| withheld.what)
+    };
+    assert_eq!(withheld("/nowhere/a/blobs"), None);
+    let told = Some("the service may not write to /nowhere/b".to_owned());
+    assert_eq!(withheld("/nowhere/b"), told);
+    let changes = files::with_ending(unit().path(), ".d");
+    std::fs::create_dir(&changes).unwrap();
+    std::fs::write(changes.join("own.conf"), "[Service]\nReadWritePaths=/x -/nowhere/b\n").unwrap();
+    assert_eq!(withheld("/nowhere/b"), None);
+
+    let on_s3 = Outside { folders: Vec::new(), s3: true };
+    assert!(unit().withholds(data_dir, &on_s3).unwrap().what.contains("no key for S3"));
 }

@@ -9,15 +9,26 @@ mod tests;
 /// The first line, by which a unit of ours is known.
 pub(crate) const MARK: &str = "# Written by `palyra daemon install`.";
 
-/// The unit `name` that runs `program` on `data_dir`. `writable` are the folders besides it that
-/// the daemon writes to.
-pub(crate) fn text(
-    name: &str,
-    program: &Path,
-    data_dir: &Path,
-    log: &Path,
-    writable: &[PathBuf],
-) -> String {
+/// What a unit is made of.
+pub(crate) struct Content<'a> {
+    pub(crate) name: &'a str,
+    pub(crate) program: &'a Path,
+    pub(crate) data_dir: &'a Path,
+    pub(crate) log: &'a Path,
+    /// The file of variables that no configuration file may hold. It need not be there.
+    pub(crate) variables: &'a Path,
+    /// The folders beside the data directory that the daemon writes to.
+    pub(crate) writable: &'a [PathBuf],
+}
+
+/// What a private `/tmp` would hide from the daemon.
+const SHARED_TMP: [&str; 2] = ["/tmp", "/var/tmp"];
+
+/// The text of the unit.
+pub(crate) fn text(content: &Content<'_>) -> String {
+    let Content { name, program, data_dir, log, variables, writable } = *content;
+    let mut used = writable.iter().map(PathBuf::as_path).chain([data_dir]);
+    let needs_tmp = used.any(|path| SHARED_TMP.iter().any(|tmp| path.starts_with(tmp)));
     let writable: String =
         writable.iter().map(|path| format!("ReadWritePaths=-{}\n", quoted(path))).collect();
     format!(
@@ -31,6 +42,7 @@ Description=Palyra gateway daemon on {described}
 [Service]
 Type=exec
 ExecStart={program} --data-dir {argument}
+EnvironmentFile=-{variables}
 StandardOutput=append:{log}
 StandardError=append:{log}
 Restart=on-failure
@@ -41,7 +53,7 @@ TimeoutStopSec=60
 # settings back in a drop-in.
 UMask=0077
 NoNewPrivileges=yes
-PrivateTmp=yes
+PrivateTmp={private_tmp}
 ProtectSystem=strict
 ProtectHome=read-only
 ReadWritePaths={data_dir}
@@ -68,6 +80,8 @@ WantedBy=default.target
         data_dir = quoted(data_dir),
         described = escaped(data_dir),
         log = escaped(log),
+        variables = escaped(variables),
+        private_tmp = if needs_tmp { "no" } else { "yes" },
     )
 }
 
@@ -112,9 +126,20 @@ pub(super) fn data_dir(text: &str) -> Option<PathBuf> {
     Some(told.or_else(|| words.next())?.replace("$$", "$").into())
 }
 
-/// The words of what the text of a unit starts, as systemd reads them.
+/// The folders that the text of a unit lets the daemon write to.
+pub(super) fn writable(text: &str) -> Vec<PathBuf> {
+    let lines = text.lines().filter_map(|line| line.strip_prefix("ReadWritePaths="));
+    let paths = lines.flat_map(split).map(|word| word.trim_start_matches(['-', '+']).into());
+    paths.collect()
+}
+
+/// The words of what the text of a unit starts.
 fn words(text: &str) -> Option<Vec<String>> {
-    let line = text.lines().find_map(|line| line.strip_prefix("ExecStart="))?;
+    text.lines().find_map(|line| line.strip_prefix("ExecStart=")).map(split)
+}
+
+/// The words of a setting, as systemd reads them.
+fn split(line: &str) -> Vec<String> {
     let (mut words, mut word) = (Vec::new(), None::<String>);
     let (mut quoted, mut letters) = (false, line.chars());
     while let Some(letter) = letters.next() {
@@ -129,5 +154,5 @@ fn words(text: &str) -> Option<Vec<String>> {
         }
     }
     words.extend(word);
-    Some(words.into_iter().map(|word| word.replace("%%", "%")).collect())
+    words.into_iter().map(|word| word.replace("%%", "%")).collect()
 }

@@ -126,10 +126,14 @@ fn what_systemd_starts_is_waited_for() {
     let world = World::new();
     slow_systemd(&world);
     let _background = Background(&world);
-    world.palyra(&["daemon", "install", "--no-start"]).expect(0);
+    let installed = world.palyra(&["daemon", "install", "--json"]).expect(0).json();
+    assert_eq!((&installed["started"], &installed["ready"]), (&true.into(), &true.into()));
+    let main = || std::fs::read_to_string(world.home().join("main")).unwrap();
+    let status = world.palyra(&["status", "--json"]).expect(0).json();
+    assert_eq!(status["pid"].to_string(), main().trim(), "systemd runs it");
+    world.palyra(&["daemon", "stop"]).expect(0);
     let started = world.palyra(&["daemon", "start", "--json"]).expect(0).json();
     assert_eq!(started["ready"], true, "{started}");
-    let main = || std::fs::read_to_string(world.home().join("main")).unwrap();
     assert_eq!(started["pid"].to_string(), main().trim(), "systemd runs it");
     let again = world.palyra(&["daemon", "restart", "--json"]).expect(0).json();
     assert_eq!((&again["ready"], &again["stopped"]), (&true.into(), &started["pid"]));
@@ -147,9 +151,13 @@ fn systemd_is_told_where_it_answers() {
     let unit = unit_of(&world);
     let unit = unit.file_name().unwrap().to_str().unwrap();
 
-    let installed = world.palyra(&["daemon", "install", "--json"]).expect(0).json();
+    let install = ["daemon", "install", "--wait", "0", "--json"];
+    let installed = world.palyra(&install).expect(1).json();
     assert_eq!((&installed["started"], &installed["enabled"]), (&true.into(), &true.into()));
-    assert_eq!(installed["not_done"], serde_json::json!([]));
+    assert_eq!(installed["ready"], false, "it starts nothing");
+    let not_done = installed["not_done"].as_array().unwrap();
+    assert!(not_done[0].as_str().unwrap().contains("is not ready after 0 s"), "{installed}");
+    assert_eq!(not_done.len(), 1, "{installed}");
     let uninstalled = world.palyra(&["daemon", "uninstall", "--yes", "--json"]).expect(0).json();
     assert_eq!(uninstalled["stopped"], true);
     let called = std::fs::read_to_string(&calls).unwrap();
@@ -225,4 +233,71 @@ fn variables_that_the_service_would_not_have_are_refused() {
     let mut command = world.command(&["daemon", "install", "--no-start"]);
     ran(command.env("PALYRA_TOKEN", "x").env("PALYRA_PALYRAD", palyrad())).expect(1);
     assert!(unit_of(&world).exists());
+}
+
+/// What the configuration names outside of the data directory is shut to a service otherwise.
+#[test]
+fn the_unit_opens_the_folders_that_the_configuration_names() {
+    let world = World::new();
+    let [blobs, keys, other] = ["blobs", "keys", "other"].map(|name| world.home().join(name));
+    let key = keys.join("key");
+    world.palyra(&["config", "set", "storage.blobs", blobs.to_str().unwrap()]).expect(0);
+    world.palyra(&["config", "set", "vault.key_file", key.to_str().unwrap()]).expect(0);
+    let install = || world.palyra(&["daemon", "install", "--no-start"]).expect(1);
+    let service = || {
+        let report = world.palyra(&["doctor", "--json"]).expect(7).json();
+        let checks = report["checks"].as_array().unwrap();
+        checks.iter().find(|check| check["name"] == "service").unwrap().clone()
+    };
+    install();
+    let text = std::fs::read_to_string(unit_of(&world)).unwrap();
+    for folder in [&blobs, &keys] {
+        assert!(text.contains(&format!("ReadWritePaths=-\"{}\"\n", folder.display())), "{text}");
+        assert_eq!(folder.metadata().unwrap().permissions().mode() & 0o777, 0o700);
+    }
+    assert_eq!(service()["state"], "ok", "{:#}", service());
+
+    let set = ["config", "set", "storage.blobs", other.to_str().unwrap()];
+    let told = world.palyra(&set).expect(0).out;
+    let shut = format!("the service may not write to {}", other.display());
+    assert!(told.contains(&shut) && told.contains("`palyra daemon install` again"), "{told}");
+    let told = world.palyra(&[&set[..], &["--json"]].concat()).expect(0).json();
+    assert!(told["service"].as_str().unwrap().contains(&shut), "{told}");
+    assert_eq!((&service()["state"], &service()["seen"]), (&"failed".into(), &shut.into()));
+    install();
+    assert_eq!(service()["state"], "ok", "{:#}", service());
+    world.palyra(&["config", "unset", "storage.blobs"]).expect(0);
+    assert_eq!(service()["state"], "ok", "{:#}", service());
+}
+
+#[test]
+fn a_key_for_s3_is_kept_where_only_its_owner_can_read_it() {
+    let world = World::new();
+    let with_key = || {
+        let mut command = world.command(&["daemon", "install", "--no-start", "--json"]);
+        command.env("AWS_ACCESS_KEY_ID", "AKIA-1").env("AWS_SECRET_ACCESS_KEY", "geheim$1\"");
+        ran(command.env("AWS_PROFILE", "x")).expect(1)
+    };
+    let kept = world.data_dir().join("service.env");
+    assert_eq!(with_key().json()["kept"], serde_json::json!([]));
+    assert!(!kept.exists(), "nobody needs it");
+
+    world.palyra(&["config", "set", "storage.blobs", "s3://bucket/x"]).expect(0);
+    let told = world.palyra(&["daemon", "install", "--no-start"]).expect(1).out;
+    assert!(told.contains("not done: the service has no key for S3"), "{told}");
+    let installed = with_key();
+    let names = serde_json::json!(["AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY"]);
+    assert_eq!(installed.json()["kept"], names);
+    assert!(!format!("{installed:?}").contains("geheim"), "{installed:?}");
+    let text = "AWS_ACCESS_KEY_ID=\"AKIA-1\"\nAWS_SECRET_ACCESS_KEY=\"geheim\\$1\\\"\"\n";
+    assert_eq!(std::fs::read_to_string(&kept).unwrap(), text);
+    assert_eq!(kept.metadata().unwrap().permissions().mode() & 0o777, 0o600);
+    let unit = std::fs::read_to_string(unit_of(&world)).unwrap();
+    assert!(unit.contains(&format!("EnvironmentFile=-{}\n", kept.display())), "{unit}");
+    assert!(!unit.contains("geheim"), "{unit}");
+
+    let told = world.palyra(&["daemon", "install", "--no-start"]).expect(1).out;
+    assert!(!told.contains("S3") && kept.exists(), "what was kept stays: {told}");
+    world.palyra(&["daemon", "uninstall", "--yes"]).expect(1);
+    assert!(!kept.exists(), "it goes with the service");
 }

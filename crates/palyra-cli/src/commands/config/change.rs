@@ -2,10 +2,42 @@
 
 use palyra_common::api::ConfigChanged;
 
+use serde::Serialize;
+
+use crate::context::Context;
+use crate::failure::Outcome;
 use crate::output::{Output, Tone, printable};
+use crate::palyrad;
+use crate::service::{Unit, Withheld};
 
 /// How a change is told.
 pub(super) type Text = fn(&Output, &ConfigChanged) -> String;
+
+/// A change, and what it means for the service.
+#[derive(Debug, Serialize)]
+struct Told<'a> {
+    #[serde(flatten)]
+    changed: &'a ConfigChanged,
+    /// What the installed unit does not allow, and what to do.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    service: Option<String>,
+}
+
+/// Tells what a change came to, also for the service that is installed here.
+pub(super) fn show(context: &Context, changed: &ConfigChanged, text: Text) -> Outcome {
+    let service = withheld(context).map(|Withheld { what, remedy }| format!("{what}. {remedy}"));
+    context.out().show(&Told { changed, service }, |out, told| {
+        let service = told.service.as_ref().map(|service| format!("  {}\n", printable(service)));
+        let service = service.map(|service| out.paint(Tone::Doubtful, &service));
+        text(out, told.changed) + &service.unwrap_or_default()
+    })
+}
+
+fn withheld(context: &Context) -> Option<Withheld> {
+    let data_dir = context.own_data_dir("this").ok()?;
+    let unit = Unit::of(&data_dir).ok().filter(Unit::is_installed)?;
+    unit.withholds(&data_dir, &palyrad::outside(context).ok()?)
+}
 
 /// By a daemon that runs.
 pub(super) fn text(out: &Output, changed: &ConfigChanged) -> String {

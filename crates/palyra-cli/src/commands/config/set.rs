@@ -49,7 +49,7 @@ pub(super) async fn run(context: &Context, arguments: Arguments) -> Outcome {
     let set = [(key, typed(option, &text)?)].into();
     let change = ConfigChange { set, unset: Vec::new() };
     let changed = client.change_config(&change, tag.as_deref()).await?;
-    context.out().show(&changed, change::text)
+    change::show(context, &changed, change::text)
 }
 
 /// Without a daemon.
@@ -67,7 +67,7 @@ fn in_file(context: &Context, key: &str, value: &str) -> Outcome {
     }
     let arguments = ["config", "set", "--", key, value].map(AsRef::as_ref);
     let changed: ConfigChanged = palyrad::ask(context, &arguments)?;
-    context.out().show(&changed, change::text_for_start)
+    change::show(context, &changed, change::text_for_start)
 }
 
 /// `text` as a value of the kind that the option's default has.

@@ -51,5 +51,5 @@ pub(super) async fn run(context: &Context, arguments: Arguments) -> Outcome {
         let told = format!("{key} is not set in {}; nothing was changed", changed.file);
         return Err(Failure::new(ErrorCode::CommonNotFound, told));
     }
-    context.out().show(&changed, text)
+    change::show(context, &changed, text)
 }

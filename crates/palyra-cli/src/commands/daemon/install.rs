@@ -1,25 +1,31 @@
 //! `palyra daemon install`
 
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
+use palyra_common::data_dir::Outside;
 use serde::Serialize;
 
+use super::start::{self, Before};
 use super::{kept, running};
 use crate::context::Context;
 use crate::exit::Exit;
 use crate::failure::{Failure, Outcome};
 use crate::output::{Output, Tone, printable};
-use crate::service::{self, Unit};
+use crate::service::{self, Content, Unit, variables};
 use crate::{files, log_file, palyrad, prompt};
 
 /// A passphrase is no option, since those can be shown.
 const PASSPHRASE_VARIABLE: &str = "PALYRA_VAULT_PASSPHRASE";
 
-/// Install the daemon as a service of your systemd, and start it
+/// Install the daemon as a service of your systemd, start it, and wait until it is ready
 ///
-/// Writes a hardened user unit, one for each data directory. Where systemd does not answer, the unit is written all the same, and
-/// what is left to do is told; it exits with 1 then. Options in the environment are refused, since
-/// the service would not have them.
+/// Writes a hardened user unit, one for each data directory, which may write only there and to the
+/// folders that the configuration names; run it again when those change. Where systemd does not
+/// answer, the unit is written all the same, and what is left to do is told; it exits with 1 then.
+/// Options in the environment are refused, since the service would not have them. A key for blobs
+/// on S3 in AWS_ variables is kept for the service in service.env of the data directory, which only
+/// you can read.
 #[derive(Debug, clap::Args)]
 #[command(
     verbatim_doc_comment,
@@ -32,6 +38,9 @@ pub(crate) struct Arguments {
     /// Do not start it now
     #[arg(long)]
     no_start: bool,
+    /// How many seconds to wait
+    #[arg(long, value_name = "SECONDS", default_value = "60", value_parser = running::wait())]
+    wait: u64,
     /// Replace a unit that was written by somebody else
     #[arg(long)]
     yes: bool,
@@ -44,6 +53,10 @@ struct Installed {
     /// Whether it starts with the user's session.
     enabled: bool,
     started: bool,
+    ready: bool,
+    /// The names of the variables that are kept for it, and where.
+    kept: Vec<&'static str>,
+    kept_in: String,
     /// What is left to do, and why.
     not_done: Vec<String>,
 }
@@ -62,8 +75,24 @@ pub(super) async fn run(context: &Context, arguments: Arguments) -> Outcome {
     refuse_variables(&kept::own_names())?;
     refuse_if_started_by_hand(context, &data_dir, &unit).await?;
     respect_others(context, &unit, arguments.yes)?;
-    write(&unit, &program, &data_dir)?;
-    let installed = enable(&unit, !arguments.no_start);
+    let outside = palyrad::outside(context)?;
+    write(&unit, &program, &data_dir, &outside)?;
+    let kept = if outside.s3 { variables::keep_s3_key(&data_dir)? } else { Vec::new() };
+    let before = Before::now(context, &data_dir).await?;
+    let mut installed = Installed { kept, ..enable(&unit, &data_dir, !arguments.no_start) };
+    if outside.s3 && !variables::has_key(&data_dir) {
+        installed.not_done.push(format!("{}. {}", variables::NO_KEY, variables::HOW));
+    }
+    if installed.started {
+        let limit = Duration::from_secs(arguments.wait);
+        match start::ready_by_service(context, before, &unit, limit).await {
+            Ok(_) => installed.ready = true,
+            Err(Failure::Told(told)) => installed.not_done.push(told.to_string()),
+            Err(other @ (Failure::Faults | Failure::ToldAlready(_) | Failure::Interrupted)) => {
+                return Err(other);
+            }
+        }
+    }
     context.out().show(&installed, text)?;
     if installed.not_done.is_empty() { Ok(()) } else { Err(Failure::ToldAlready(Exit::Failed)) }
 }
@@ -119,9 +148,12 @@ fn respect_others(context: &Context, unit: &Unit, yes: bool) -> Outcome {
     prompt::confirm(context.out(), &question, yes)
 }
 
-fn write(unit: &Unit, program: &Path, data_dir: &Path) -> Outcome {
+fn write(unit: &Unit, program: &Path, data_dir: &Path, outside: &Outside) -> Outcome {
     let (name, unit) = (unit.name(), unit.path());
-    for path in [unit, program, data_dir] {
+    let config = config_folder(unit);
+    let writable: Vec<_> = config.into_iter().chain(outside.folders.iter().cloned()).collect();
+    let folders = writable.iter().map(PathBuf::as_path);
+    for path in [unit, program, data_dir].into_iter().chain(folders) {
         // A line end would begin another setting.
         if path.to_str().is_none_or(|text| text.contains(char::is_control)) {
             let told = format!("{} cannot stand in a unit", path.display());
@@ -130,15 +162,16 @@ fn write(unit: &Unit, program: &Path, data_dir: &Path) -> Outcome {
     }
     let log = log_file::path(data_dir);
     // Whatever the unit names must be there before systemd confines the daemon to it.
-    let config = config_folder(unit);
-    for folder in [Some(data_dir), log.parent(), config.as_deref()].into_iter().flatten() {
+    let folders = writable.iter().map(PathBuf::as_path);
+    for folder in [Some(data_dir), log.parent()].into_iter().flatten().chain(folders) {
         files::private_folder(folder)?;
     }
     if let Some(folder) = unit.parent() {
         std::fs::create_dir_all(folder).map_err(|error| Failure::file(folder, error))?;
     }
-    let writable: Vec<_> = config.into_iter().collect();
-    files::replace(unit, service::text(name, program, data_dir, &log, &writable).as_bytes())
+    let variables = &variables::path(data_dir);
+    let content = Content { name, program, data_dir, log: &log, variables, writable: &writable };
+    files::replace(unit, service::text(&content).as_bytes())
 }
 
 /// The folder of the configuration, which holds the key file of the vault.
@@ -147,7 +180,7 @@ fn config_folder(unit: &Path) -> Option<PathBuf> {
     Some(unit.ancestors().nth(3)?.join("palyra"))
 }
 
-fn enable(unit: &Unit, start: bool) -> Installed {
+fn enable(unit: &Unit, data_dir: &Path, start: bool) -> Installed {
     let mut not_done = Vec::new();
     let mut step = |arguments: &[&str], what: &str| match service::systemctl(arguments) {
         Ok(_) => true,
@@ -159,7 +192,9 @@ fn enable(unit: &Unit, start: bool) -> Installed {
     step(&["daemon-reload"], "systemd was not told about the unit");
     let enabled = step(&["enable", unit.name()], "it does not start by itself yet");
     let started = start && step(&["restart", unit.name()], "it was not started");
-    Installed { unit: unit.path().display().to_string(), enabled, started, not_done }
+    let kept_in = variables::path(data_dir).display().to_string();
+    let unit = unit.path().display().to_string();
+    Installed { unit, enabled, started, ready: false, kept: Vec::new(), kept_in, not_done }
 }
 
 fn text(out: &Output, installed: &Installed) -> String {
@@ -169,8 +204,12 @@ fn text(out: &Output, installed: &Installed) -> String {
             "It starts when you log in; for a start without a login: loginctl enable-linger\n",
         );
     }
-    if installed.started {
-        text.push_str("It is started; `palyra daemon status` shows how it is.\n");
+    if !installed.kept.is_empty() {
+        let (names, file) = (installed.kept.join(", "), printable(&installed.kept_in));
+        text.push_str(&format!("Kept for it in {file}, which only you can read: {names}\n"));
+    }
+    if installed.ready {
+        text.push_str("It is ready; `palyra daemon status` shows how it is.\n");
     }
     for left in &installed.not_done {
         text.push_str(&format!("{} {}\n", out.paint(Tone::Doubtful, "not done:"), printable(left)));

@@ -66,9 +66,10 @@ pub(super) fn variables(pid: u32) -> Option<Variables> {
     Some(variables)
 }
 
-/// The names of the variables that a daemon would read if this program started it.
+/// The names of the options that a daemon would read from the environment if this program started
+/// it.
 pub(super) fn own_names() -> Vec<String> {
-    let names = std::env::vars_os().map(|(name, _)| name).filter(|name| is_of_daemon(name));
+    let names = std::env::vars_os().map(|(name, _)| name).filter(|name| is_option(name));
     let mut names: Vec<_> = names.map(|name| name.to_string_lossy().into_owned()).collect();
     names.sort();
     names
@@ -112,6 +113,10 @@ fn without_data_dir(mut words: impl Iterator<Item = OsString>) -> Vec<OsString> 
 }
 
 fn is_of_daemon(name: &OsStr) -> bool {
+    is_option(name) || data_dir::S3_VARIABLES.iter().any(|it| name == *it)
+}
+
+fn is_option(name: &OsStr) -> bool {
     name.as_bytes().starts_with(b"PALYRA_") && !LEFT_OUT.iter().any(|it| name == *it)
 }
 

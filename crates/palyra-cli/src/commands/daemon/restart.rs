@@ -17,9 +17,9 @@ use crate::service::Unit;
 /// Stop the daemon if it runs, and start it again
 ///
 /// It gets the options that it runs with, or those after --, which replace all of them, and keeps
-/// the PALYRA_ variables of its environment where yours says nothing else. Whether it can start
-/// again is checked first; if not, it is left running. A daemon that systemd runs stays with
-/// systemd.
+/// the PALYRA_ variables of its environment and its key for S3 where yours says nothing else.
+/// Whether it can start again is checked first; if not, it is left running. A daemon that systemd
+/// runs stays with systemd.
 #[derive(Debug, clap::Args)]
 #[command(
     verbatim_doc_comment,

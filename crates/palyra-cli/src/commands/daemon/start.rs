@@ -1,7 +1,7 @@
 //! `palyra daemon start`
 
 use std::ffi::OsString;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
@@ -104,10 +104,34 @@ pub(super) async fn by_service(
     verb: &str,
     arguments: &Arguments,
 ) -> Result<Status, Failure> {
-    let log_path = log_file::path(data_dir);
-    let begins = std::fs::metadata(&log_path).map_or(0, |log| log.len());
-    let before = running::seen(context, data_dir).await?.pid();
+    let before = Before::now(context, data_dir).await?;
     service::systemctl(&[verb, unit.name()]).map_err(Failure::machine)?;
+    ready_by_service(context, before, unit, Duration::from_secs(arguments.wait)).await
+}
+
+/// What was there before systemd was told.
+pub(super) struct Before {
+    pid: Option<u32>,
+    log: PathBuf,
+    /// Where the part of the log begins that is about what comes.
+    begins: u64,
+}
+
+impl Before {
+    pub(super) async fn now(context: &Context, data_dir: &Path) -> Result<Self, Failure> {
+        let log = log_file::path(data_dir);
+        let begins = std::fs::metadata(&log).map_or(0, |log| log.len());
+        Ok(Self { pid: running::seen(context, data_dir).await?.pid(), log, begins })
+    }
+}
+
+/// Waits until what systemd was told to start is ready.
+pub(super) async fn ready_by_service(
+    context: &Context,
+    before: Before,
+    unit: &Unit,
+    limit: Duration,
+) -> Result<Status, Failure> {
     let progress = context.out().progress("{spinner} waiting for palyrad, {elapsed}");
     let mut asked_at = Instant::now();
     let has_ended = || {
@@ -117,9 +141,9 @@ pub(super) async fn by_service(
         asked_at = Instant::now();
         unit.has_ended()
     };
-    let ready = ready(context, has_ended, before, Duration::from_secs(arguments.wait)).await;
+    let ready = ready(context, has_ended, before.pid, limit).await;
     progress.finish_and_clear();
-    ready.map_err(|why| failed(context, &log_path, begins, why, &[]))
+    ready.map_err(|why| failed(context, &before.log, before.begins, why, &[]))
 }
 
 /// A daemon that runs is left alone, so other options than it has would silently do nothing.

@@ -8,11 +8,11 @@ use crate::exit::Exit;
 use crate::failure::{Failure, Outcome};
 use crate::output::{Output, Tone, printable};
 use crate::prompt;
-use crate::service::{self, Unit};
+use crate::service::{self, Unit, variables};
 
 /// Stop the service of your systemd and remove its unit
 ///
-/// The data stays where it is. Exits with 1 when systemd did not do its part.
+/// The data stays where it is; a key for S3 that was kept for the service is removed. Exits with 1 when systemd did not do its part.
 #[derive(Debug, clap::Args)]
 #[command(
     verbatim_doc_comment,
@@ -33,7 +33,8 @@ struct Uninstalled {
 }
 
 pub(super) fn run(context: &Context, arguments: &Arguments) -> Outcome {
-    let unit = Unit::of(&context.own_data_dir("daemon uninstall")?)?;
+    let data_dir = context.own_data_dir("daemon uninstall")?;
+    let unit = Unit::of(&data_dir)?;
     let path = unit.path().display();
     if !unit.is_installed() {
         let why = match unit.taken_by() {
@@ -50,6 +51,7 @@ pub(super) fn run(context: &Context, arguments: &Arguments) -> Outcome {
     let question = format!("Stop the service and remove {path}{whose}? The data stays.");
     prompt::confirm(context.out(), &question, arguments.yes)?;
     let uninstalled = remove(&unit)?;
+    variables::remove(&data_dir)?;
     context.out().show(&uninstalled, text)?;
     if uninstalled.not_done.is_empty() { Ok(()) } else { Err(Failure::ToldAlready(Exit::Failed)) }
 }

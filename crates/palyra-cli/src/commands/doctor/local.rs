@@ -9,7 +9,7 @@ use palyra_common::api::{Check, CheckState};
 use crate::context::Context;
 use crate::failure::{Failure, Outcome};
 use crate::palyrad;
-use crate::service::Unit;
+use crate::service::{Unit, Withheld, variables};
 
 /// What others must not be able to read or change, with the permissions that it should have.
 struct Private {
@@ -18,19 +18,23 @@ struct Private {
     mode: u32,
 }
 
-fn private(data_dir: &Path) -> [Private; 3] {
-    [
+fn private(data_dir: &Path) -> Vec<Private> {
+    let variables = variables::path(data_dir);
+    let kept = variables.exists();
+    let variables = Private { check: "service_variables_private", path: variables, mode: 0o600 };
+    let always = [
         Private { check: "data_directory_private", path: data_dir.to_owned(), mode: 0o700 },
         Private { check: "config_file_private", path: data_dir.join("palyra.toml"), mode: 0o600 },
         Private { check: "log_private", path: data_dir.join("log"), mode: 0o700 },
-    ]
+    ];
+    always.into_iter().chain(kept.then_some(variables)).collect()
 }
 
 pub(super) fn checks(context: &Context) -> Result<Vec<Check>, Failure> {
     let data_dir = context.data_dir()?;
     let mut checks: Vec<_> = private(&data_dir).iter().map(privacy).collect();
     checks.push(program());
-    checks.push(unit(&data_dir)?);
+    checks.push(unit(context, &data_dir)?);
     Ok(checks)
 }
 
@@ -96,14 +100,17 @@ fn program() -> Check {
     Check { name: "palyrad".into(), state, seen, advice, fixable: false }
 }
 
-fn unit(data_dir: &Path) -> Result<Check, Failure> {
+fn unit(context: &Context, data_dir: &Path) -> Result<Check, Failure> {
     let unit = Unit::of(data_dir)?;
     let path = unit.path();
     let (state, seen, advice) = match unit.program() {
         None => (CheckState::Skipped, "is not installed as a service".into(), None),
-        Some(program) if palyrad::is_program(&program) => {
-            (CheckState::Ok, format!("{} starts {}", path.display(), program.display()), None)
-        }
+        Some(program) if palyrad::is_program(&program) => match withheld(context, &unit) {
+            None => {
+                (CheckState::Ok, format!("{} starts {}", path.display(), program.display()), None)
+            }
+            Some(Withheld { what, remedy }) => (CheckState::Failed, what, Some(remedy.into())),
+        },
         Some(program) => (
             CheckState::Failed,
             format!("{} starts {}, which is not there", path.display(), program.display()),
@@ -111,4 +118,9 @@ fn unit(data_dir: &Path) -> Result<Check, Failure> {
         ),
     };
     Ok(Check { name: "service".into(), state, seen, advice, fixable: false })
+}
+
+/// What is wrong with the configuration itself is told by its own check.
+fn withheld(context: &Context, unit: &Unit) -> Option<Withheld> {
+    unit.withholds(&context.data_dir().ok()?, &palyrad::outside(context).ok()?)
 }

@@ -1,9 +1,10 @@
 use super::*;
 
 fn unit(program: &str, data_dir: &str) -> String {
-    let log = Path::new(data_dir).join("log/palyrad.log");
-    let writable = ["/home/a/.config/palyra".into()];
-    text("palyra.service", Path::new(program), Path::new(data_dir), &log, &writable)
+    let (program, data_dir) = (Path::new(program), Path::new(data_dir));
+    let (log, variables) = (&data_dir.join("log/palyrad.log"), &data_dir.join("service.env"));
+    let writable = &["/home/a/.config/palyra".into(), "/mnt/a b/100%".into()];
+    text(&Content { name: "palyra.service", program, data_dir, log, variables, writable })
 }
 
 #[test]
@@ -15,6 +16,15 @@ fn paths_stay_whole_whatever_is_in_them() {
     assert!(unit.contains("StandardOutput=append:/srv/a $b/log/palyrad.log\n"), "{unit}");
     assert_eq!(program(&unit), Some("/opt/my $tools/100%/palyrad".into()));
     assert_eq!(data_dir(&unit), Some("/srv/a $b".into()));
+    assert!(unit.contains("EnvironmentFile=-/srv/a $b/service.env\n"), "{unit}");
+    let open = ["/srv/a $b", "/home/a/.config/palyra", "/mnt/a b/100%"].map(PathBuf::from);
+    assert_eq!(writable(&unit), open);
+}
+
+#[test]
+fn what_is_in_a_shared_tmp_is_not_hidden() {
+    assert!(unit("/bin/palyrad", "/srv/a").contains("PrivateTmp=yes\n"));
+    assert!(unit("/bin/palyrad", "/tmp/a").contains("PrivateTmp=no\n"));
 }
 
 #[test]

@@ -5,12 +5,13 @@ use std::sync::Arc;
 
 use object_store::StaticCredentialProvider;
 use object_store::aws::{AwsCredential, AwsCredentialProvider};
+use palyra_common::data_dir::S3_VARIABLES;
 
 use crate::StorageError;
 
-const KEY_ID: &str = "AWS_ACCESS_KEY_ID";
-const SECRET: &str = "AWS_SECRET_ACCESS_KEY";
-const TOKEN: &str = "AWS_SESSION_TOKEN";
+const KEY_ID: &str = S3_VARIABLES[0];
+const SECRET: &str = S3_VARIABLES[1];
+const TOKEN: &str = S3_VARIABLES[2];
 
 /// An access key.
 #[derive(Clone)]

@@ -29,8 +29,12 @@ fn the_data_directory_is_named_anew() {
 #[test]
 fn only_variables_of_the_daemon_are_kept() {
     let all = b"HOME=/x\0PALYRA_LOG_LEVEL=a=b\0PALYRA_CONFIG=c.toml\0PALYRA_TOKEN=t\0\
-        PALYRA_DATA_DIR=d\0PALYRA_PALYRAD=p\0XPALYRA_A=1\0PALYRA_BROKEN\0\0";
-    let expected = [("PALYRA_CONFIG", "/srv/c.toml"), ("PALYRA_LOG_LEVEL", "a=b")];
+        PALYRA_DATA_DIR=d\0PALYRA_PALYRAD=p\0XPALYRA_A=1\0PALYRA_BROKEN\0AWS_SECRET_ACCESS_KEY=k\0AWS_PROFILE=x\0\0";
+    let expected = [
+        ("AWS_SECRET_ACCESS_KEY", "k"),
+        ("PALYRA_CONFIG", "/srv/c.toml"),
+        ("PALYRA_LOG_LEVEL", "a=b"),
+    ];
     let expected = expected.map(|(name, value)| (name.into(), value.into()));
     assert_eq!(ours(all, Path::new("/srv")), expected);
 }
