@@ -128,6 +128,17 @@ impl Identity {
         Ok((code, self.0.db.try_write(make).await?))
     }
 
+    /// Says whether a code would work now, and leaves it as it is.
+    pub async fn look_at_code(&self, code: &str) -> Result<(), AuthError> {
+        let unknown = || self.refused(Refusal::LinkUnknown);
+        let digest = Digest::of_presented("", code).ok_or_else(unknown)?;
+        let state = self.0.db.read(move |tx| login_codes::find(tx, &digest)).await?;
+        match refusal(&state.ok_or_else(unknown)?, self.now()) {
+            Some(refusal) => Err(self.refused(refusal)),
+            None => Ok(()),
+        }
+    }
+
     /// Uses a code up and logs its principal in. Of all who try, on whichever node, one wins.
     pub async fn redeem(&self, code: &str, origin: &Origin) -> Result<NewLogin, AuthError> {
         let now = self.now();

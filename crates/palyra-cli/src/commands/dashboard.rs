@@ -13,7 +13,7 @@ use crate::when;
 
 /// Log in to the console with a browser
 ///
-/// Prints a link that works once within a minute, and opens it.
+/// Prints a link that works once within a minute, and opens it: a page with a button that logs in.
 #[derive(Debug, clap::Args)]
 #[command(
     verbatim_doc_comment,
@@ -47,7 +47,7 @@ pub(crate) async fn run(context: &Context, arguments: Arguments) -> Outcome {
     }
     match open(link, arguments.keep_page) {
         Ok(true) => out.note("Opening it in a browser; if none comes up, open the link yourself."),
-        Ok(false) => out.note("Open it in a browser within a minute; it works once."),
+        Ok(false) => out.note("Open it in a browser and log in within a minute; it works once."),
         Err(why) => out.note(&format!("Open it in a browser yourself: {why}")),
     }
     Ok(())

@@ -49,11 +49,13 @@ fn a_token_comes_from_the_environment_too() {
     assert!(!refused.err.contains(&secret[..12]), "{refused:?}");
 }
 
-/// What a browser is answered that opens `link`.
-fn opened(host: &str, link: &str) -> String {
+/// What a browser is answered that uses `link`.
+fn used(host: &str, link: &str) -> String {
     let (path, host) = (link.strip_prefix(host).unwrap(), host.strip_prefix("http://").unwrap());
     let mut stream = std::net::TcpStream::connect(host).unwrap();
-    let ask = format!("GET {path} HTTP/1.1\r\nHost: {host}\r\nConnection: close\r\n\r\n");
+    let ask = format!(
+        "POST {path} HTTP/1.1\r\nHost: {host}\r\nConnection: close\r\nContent-Length: 0\r\n\r\n"
+    );
     stream.write_all(ask.as_bytes()).unwrap();
     let mut answer = String::new();
     stream.read_to_string(&mut answer).unwrap();
@@ -68,7 +70,7 @@ fn somebody_is_let_in_and_shut_out_again() {
     let made = world.palyra(&["auth", "login-link", "--for", "operator:anna"]).expect(0);
     let (link, note) = (made.out, made.err);
     assert!(note.contains("once, until 2") && note.contains("http.public_url"), "{note}");
-    assert!(opened(&world.host(), link.trim()).contains("200 OK"), "{link}");
+    assert!(used(&world.host(), link.trim()).contains("303 See Other"), "{link}");
     let logins = world.palyra(&["auth", "logins", "list", "--json"]).expect(0).json();
     let login = &logins["items"][0];
     assert_eq!(login["principal"], "operator:anna");

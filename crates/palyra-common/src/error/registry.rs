@@ -121,13 +121,13 @@ error_codes! {
         hint: "Reload the console and try again.";
     AuthLinkUnknown = "auth/link_unknown", Final,
         means: "the login link is not one of this installation",
-        hint: "Check that the link was copied whole, or get a new one with `palyra dashboard`.";
+        hint: "Check that the link was copied whole, or ask whoever sent it for a new one; on the daemon's machine `palyra dashboard` makes one.";
     AuthLinkUsed = "auth/link_used", Final,
         means: "the login link was used already",
-        hint: "A link works once. Get a new one with `palyra dashboard`.";
+        hint: "A link works once. Ask whoever sent it for a new one; on the daemon's machine `palyra dashboard` makes one.";
     AuthLinkExpired = "auth/link_expired", Final,
         means: "the login link has expired",
-        hint: "Get a new one with `palyra dashboard`, and open it at once.";
+        hint: "Ask whoever sent it for a new one, and use it at once; on the daemon's machine `palyra dashboard` makes one.";
 
     HttpHostRefused = "http/host_refused", Final,
         means: "the request was made to a name that is not this daemon's",

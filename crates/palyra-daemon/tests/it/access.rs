@@ -22,17 +22,24 @@ fn csrf(daemon: &Daemon, cookie: &str) -> String {
 fn the_printed_link_works_once_and_makes_the_owner() {
     let daemon = Daemon::start();
     let path = daemon.login_path();
-    assert_eq!(daemon.tcp("HEAD", &path, &[], "").status, 405, "a look does not use it up");
-    let first = daemon.tcp("GET", &path, &[], "");
-    assert_eq!(first.status, 200, "{first:?}");
+    let page = daemon.tcp("GET", &path, &[], "");
+    assert_eq!((page.status, page.header("set-cookie")), (200, None), "a look does not use it up");
+    let first = daemon.tcp("POST", &path, &[], "");
+    assert_eq!((first.status, first.header("location")), (303, Some("/")), "{first:?}");
     let cookie = cookie(&first);
     let front = daemon.tcp("GET", "/", &[&cookie], "");
     assert!(front.body.contains("operator:owner") && front.body.contains("ready"), "{front:?}");
 
-    let second = daemon.tcp("GET", &path, &[], "");
-    assert_eq!(second.status, 410);
-    assert!(second.body.contains("auth/link_used") && second.body.contains("palyra dashboard"));
-    assert_eq!(second.header("set-cookie"), None);
+    for method in ["GET", "POST"] {
+        let second = daemon.tcp(method, &path, &[], "");
+        assert_eq!((second.status, second.header("set-cookie")), (410, None));
+        assert!(second.body.contains("auth/link_used"), "{second:?}");
+        // Whoever reads this may be at the daemon's machine, or was sent the link.
+        assert!(second.body.contains("palyra dashboard"), "{second:?}");
+        assert!(second.body.contains("whoever sent it"), "{second:?}");
+    }
+    let (_, code) = path.split_once('=').unwrap();
+    assert_eq!(daemon.process.logs().matches(code).count(), 1, "only the printed line has it");
     let foreign = daemon.tcp("GET", "/console/v1/login?code=abc", &[], "");
     assert_eq!(foreign.status, 404);
     assert!(foreign.body.contains("auth/link_unknown"), "{foreign:?}");
@@ -41,7 +48,7 @@ fn the_printed_link_works_once_and_makes_the_owner() {
 #[test]
 fn a_restart_ends_no_login_and_prints_no_second_link() {
     let mut daemon = Daemon::start();
-    let cookie = cookie(&daemon.tcp("GET", &daemon.login_path(), &[], ""));
+    let cookie = cookie(&daemon.tcp("POST", &daemon.login_path(), &[], ""));
     daemon.process.kill_dash_nine().unwrap();
     daemon.process.restart().unwrap();
     let ready = daemon.process.wait_ready(LIMIT).unwrap();
@@ -59,14 +66,14 @@ fn a_handoff_link_logs_a_browser_in_once() {
     assert_eq!(made.status, 201, "{made:?}");
     let link = made.json()["link"].as_str().unwrap().to_owned();
     let (_, path) = link.split_once(&daemon.http.to_string()).unwrap();
-    assert_eq!(daemon.tcp("GET", path, &[], "").status, 200);
-    assert_eq!(daemon.tcp("GET", path, &[], "").status, 410);
+    assert_eq!(daemon.tcp("POST", path, &[], "").status, 303);
+    assert_eq!(daemon.tcp("POST", path, &[], "").status, 410);
 }
 
 #[test]
 fn a_change_from_a_browser_needs_the_csrf_token_of_its_login() {
     let daemon = Daemon::start();
-    let cookie = cookie(&daemon.tcp("GET", &daemon.login_path(), &[], ""));
+    let cookie = cookie(&daemon.tcp("POST", &daemon.login_path(), &[], ""));
     let csrf = csrf(&daemon, &cookie);
     let json = "Content-Type: application/json";
     let new = r#"{"name": "ci", "scopes": ["status:read"]}"#;
@@ -223,7 +230,7 @@ fn the_socket_is_for_the_user_of_the_daemon_alone() {
 #[test]
 fn the_doctor_is_content_with_a_new_installation() {
     let daemon = Daemon::start();
-    daemon.tcp("GET", &daemon.login_path(), &[], "");
+    daemon.tcp("POST", &daemon.login_path(), &[], "");
     let checks = daemon.local("GET", "/admin/v1/doctor", "").json()["checks"].clone();
     let checks = checks.as_array().unwrap();
     for name in ["database", "blob_round_trip", "leases", "vault", "owner", "disk_space", "clock"] {
@@ -262,7 +269,8 @@ fn through_a_proxy_links_lead_to_it_and_the_cookie_is_for_tls_alone() {
     let link = made["link"].as_str().unwrap();
     let path = link.strip_prefix("https://palyra.example.org").unwrap();
     let host = "Host: palyra.example.org";
-    let answer = daemon.tcp("GET", path, &[host], "");
+    let origin = "Origin: https://palyra.example.org";
+    let answer = daemon.tcp("POST", path, &[host, origin], "");
     let cookie = answer.header("set-cookie").unwrap();
     assert!(cookie.starts_with("__Host-palyra=") && cookie.contains("; Secure;"), "{cookie}");
     assert!(cookie.contains("; Path=/;") && !cookie.contains("Domain"), "{cookie}");
@@ -272,7 +280,7 @@ fn through_a_proxy_links_lead_to_it_and_the_cookie_is_for_tls_alone() {
     // On the machine itself there is no TLS.
     let made = daemon.local("POST", "/admin/v1/login-codes", "").json();
     let path = made["link"].as_str().unwrap().replace("https://palyra.example.org", "");
-    let answer = daemon.tcp("GET", &path, &[], "");
+    let answer = daemon.tcp("POST", &path, &[], "");
     let cookie = answer.header("set-cookie").unwrap();
     assert!(cookie.starts_with("palyra_login=") && !cookie.contains("Secure"), "{cookie}");
 }

@@ -32,8 +32,10 @@ fn a_revoked_token_takes_along_what_it_made() {
     let gone = daemon.tcp("GET", "/admin/v1/status", &[&child], "");
     assert_eq!((gone.status, gone.code().as_str()), (401, "auth/revoked"));
     let (_, path) = code["link"].as_str().unwrap().split_once(&daemon.http.to_string()).unwrap();
-    let link = daemon.tcp("GET", path, &[], "");
-    assert_eq!(link.status, 401, "{link:?}");
+    for method in ["GET", "POST"] {
+        let link = daemon.tcp(method, path, &[], "");
+        assert_eq!(link.status, 401, "{method}: {link:?}");
+    }
     let ended = serde_json::json!({ "tokens": 1, "logins": 0, "login_codes": 1 });
     assert_eq!(told(&daemon, "token.revoked")[0]["ended"], ended);
 }

@@ -16,7 +16,7 @@ fn login(daemon: &Daemon, who: &str) -> String {
     assert_eq!(code.status, 201, "{code:?}");
     let link = code.json()["link"].as_str().unwrap().to_owned();
     let (_, path) = link.split_once(&daemon.http.to_string()).unwrap();
-    let opened = daemon.tcp("GET", path, &[], "");
+    let opened = daemon.tcp("POST", path, &[], "");
     let cookie = opened.header("set-cookie").unwrap().split(';').next().unwrap().to_owned();
     format!("Cookie: {cookie}")
 }

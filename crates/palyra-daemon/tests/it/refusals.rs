@@ -64,6 +64,9 @@ fn a_page_of_another_site_is_refused() {
     }
     let link = ["Sec-Fetch-Site: cross-site", "Sec-Fetch-Mode: navigate"];
     assert_eq!(daemon.tcp("GET", "/", &link, "").status, 200);
+    // A form is no link.
+    let form = daemon.tcp("POST", "/console/v1/login?code=abc", &link, "");
+    assert_eq!((form.status, form.code().as_str()), (403, "http/origin_refused"));
 }
 
 #[test]

@@ -24,7 +24,7 @@ fn the_data_directory_of_every_earlier_schema_opens_and_works() {
             verified["fault"].is_null() && verified["entries"].as_i64() > Some(2),
             "{verified}"
         );
-        assert_eq!(daemon.tcp("GET", &daemon.login_path(), &[], "").status, 200);
+        assert_eq!(daemon.tcp("POST", &daemon.login_path(), &[], "").status, 303);
         opened += 1;
     }
     assert_eq!(opened, palyra_storage::SCHEMA_VERSION, "every schema has a fixture");

@@ -105,7 +105,7 @@ fn described() -> OpenApiRouter<App> {
         .routes(routes!(router::list_rules, router::add_rule))
         .routes(routes!(router::show_rule, router::change_rule, router::remove_rule))
         .routes(routes!(router::preview_route))
-        .routes(routes!(console::login))
+        .routes(routes!(console::login_page, console::login))
         .routes(routes!(console::session))
         .routes(routes!(console::logout))
         .routes(routes!(console::front))

@@ -1,7 +1,7 @@
 //! What every request passes before it is looked at, and every answer on its way out.
 
 use axum::extract::{Request, State};
-use axum::http::{HeaderMap, HeaderName, HeaderValue, header};
+use axum::http::{HeaderName, HeaderValue, header};
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
 use palyra_common::ErrorCode;
@@ -52,7 +52,7 @@ async fn admitted(app: &App, mut request: Request, next: Next) -> Answer<Respons
     if let Some(Door::Tcp(_)) | None = request.extensions().get::<Door>() {
         let hosts = app.hosts.load();
         check_host(&hosts, &request)?;
-        check_origin(&hosts, request.headers())?;
+        check_origin(&hosts, &request)?;
     }
     let _permit = app.requests.try_acquire().map_err(|_| {
         Refusal::new(ErrorCode::HttpBusy, "more requests are under way than http.max_requests")
@@ -92,7 +92,8 @@ fn check_host(hosts: &[String], request: &Request) -> Answer<()> {
 }
 
 /// Browsers tell from which page a request comes; other clients send no such header.
-fn check_origin(hosts: &[String], headers: &HeaderMap) -> Answer<()> {
+fn check_origin(hosts: &[String], request: &Request) -> Answer<()> {
+    let headers = request.headers();
     let refused =
         || Refusal::new(ErrorCode::HttpOriginRefused, "the request comes from another site");
     let mut origins = headers.get_all(header::ORIGIN).iter();
@@ -100,7 +101,8 @@ fn check_origin(hosts: &[String], headers: &HeaderMap) -> Answer<()> {
         let site = headers.get("sec-fetch-site").and_then(|site| site.to_str().ok());
         let mode = headers.get("sec-fetch-mode").and_then(|mode| mode.to_str().ok());
         // A link may be followed from anywhere; anything else from elsewhere is not ours.
-        let foreign = matches!(site, Some("cross-site" | "same-site")) && mode != Some("navigate");
+        let link = mode == Some("navigate") && request.method().is_safe();
+        let foreign = matches!(site, Some("cross-site" | "same-site")) && !link;
         return if foreign { Err(refused()) } else { Ok(()) };
     };
     if origins.next().is_some() {

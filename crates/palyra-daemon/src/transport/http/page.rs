@@ -1,6 +1,6 @@
 //! Plain pages, until the console takes their place.
 
-use axum::http::{StatusCode, header};
+use axum::http::{HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use palyra_identity::Access;
 
@@ -20,14 +20,19 @@ pub(crate) fn login_link(app: &App, code: &str) -> String {
 pub(crate) fn stranger() -> Response {
     let text = "<p>Log in with a link from the machine that runs Palyra:</p>\
                 <pre>palyra dashboard</pre>";
-    page(StatusCode::OK, "Palyra", "", text)
+    page(StatusCode::OK, "Palyra", text)
 }
 
-/// Goes on by itself. The page in between is needed: a browser does not send a strict cookie with a
-/// redirect that began on another site.
-pub(crate) fn logged_in() -> Response {
-    let head = "<meta http-equiv=\"refresh\" content=\"0; url=/\">";
-    page(StatusCode::OK, "Logged in", head, "<p>You are logged in. <a href=\"/\">Go on</a></p>")
+/// What a login link leads to. Only the button uses the link, so that whoever fetches it to show
+/// what it is does not; it sends its form to the address of the page, which has the code.
+pub(crate) fn login() -> Response {
+    let text = "<p>This link logs this browser in to Palyra. It works once.</p>\
+                <form method=\"post\"><button>Log in</button></form>";
+    let mut response = page(StatusCode::OK, "Log in to Palyra", text);
+    // Enough for a browser to say that the form is ours, and not the code.
+    let policy = HeaderValue::from_static("strict-origin");
+    response.headers_mut().insert(header::REFERRER_POLICY, policy);
+    response
 }
 
 pub(crate) fn refused(refusal: &Refusal) -> Response {
@@ -38,7 +43,7 @@ pub(crate) fn refused(refusal: &Refusal) -> Response {
         escape(envelope.recovery_hint()),
         escape(envelope.code())
     );
-    page(refusal.status(), "That did not work", "", &text)
+    page(refusal.status(), "That did not work", &text)
 }
 
 pub(crate) async fn front(app: &App, access: &Access) -> Response {
@@ -59,14 +64,14 @@ pub(crate) async fn front(app: &App, access: &Access) -> Response {
         "<dl>{}</dl><p>The command line does the rest: <code>palyra --help</code></p>",
         rows.concat()
     );
-    page(StatusCode::OK, "Palyra", "", &text)
+    page(StatusCode::OK, "Palyra", &text)
 }
 
-fn page(status: StatusCode, title: &str, head: &str, text: &str) -> Response {
+fn page(status: StatusCode, title: &str, text: &str) -> Response {
     let html = format!(
         "<!doctype html><html lang=\"en\"><head><meta charset=\"utf-8\">\
          <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\
-         <title>{title}</title><link rel=\"stylesheet\" href=\"/style.css\">{head}</head>\
+         <title>{title}</title><link rel=\"stylesheet\" href=\"/style.css\"></head>\
          <body><main><h1>{title}</h1>{text}</main></body></html>"
     );
     (status, [(header::CONTENT_TYPE, "text/html; charset=utf-8")], html).into_response()

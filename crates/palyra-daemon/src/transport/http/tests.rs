@@ -72,18 +72,29 @@ impl House {
         let answer = self.router.clone().oneshot(request).await.unwrap();
         let cookie = answer.headers().get(header::SET_COOKIE);
         let cookie = cookie.map(|line| line.to_str().unwrap().split(';').next().unwrap().into());
-        let status = answer.status();
+        let policy = answer.headers().get(header::REFERRER_POLICY).unwrap();
+        let (status, referrer_policy) = (answer.status(), policy.to_str().unwrap().to_owned());
         let body = answer.into_body().collect().await.unwrap().to_bytes();
-        Told { status, cookie, body: String::from_utf8(body.into()).unwrap() }
+        Told { status, cookie, referrer_policy, body: String::from_utf8(body.into()).unwrap() }
     }
 
     /// As somebody on the network.
-    async fn get(&self, path: &str, header: (&str, &str)) -> Told {
-        self.ask(Door::Tcp(([127, 0, 0, 1], 9).into()), "GET", path, header).await
+    async fn by_tcp(&self, method: &str, path: &str, header: (&str, &str)) -> Told {
+        self.ask(Door::Tcp(([127, 0, 0, 1], 9).into()), method, path, header).await
     }
 
-    async fn follow(&self, path: &str) -> Told {
+    async fn get(&self, path: &str, header: (&str, &str)) -> Told {
+        self.by_tcp("GET", path, header).await
+    }
+
+    /// Opens a link and looks at the page.
+    async fn open_link(&self, path: &str) -> Told {
         self.get(path, ("accept", "text/html")).await
+    }
+
+    /// Presses the button on that page.
+    async fn follow(&self, path: &str) -> Told {
+        self.by_tcp("POST", path, ("accept", "text/html")).await
     }
 
     /// The path of the link that the first start prints.
@@ -110,6 +121,7 @@ impl House {
 struct Told {
     status: StatusCode,
     cookie: Option<String>,
+    referrer_policy: String,
     body: String,
 }
 
@@ -136,13 +148,14 @@ async fn the_first_link_works_for_ten_minutes() {
     let house = House::open().await;
     let link = house.first_link().await;
     house.clock.advance(Duration::from_mins(10));
+    house.open_link(&link).await.assert_link_expired();
     house.follow(&link).await.assert_link_expired();
     house.follow(&link).await.assert_link_expired();
 
     let link = house.first_link().await;
     house.almost(FIRST_LOGIN_CODE_LASTS);
     let told = house.follow(&link).await;
-    assert_eq!(told.status, StatusCode::OK, "{told:?}");
+    assert_eq!(told.status, StatusCode::SEE_OTHER, "{told:?}");
     assert_eq!(house.session(&told.cookie.unwrap()).await.status, StatusCode::OK);
 }
 
@@ -155,7 +168,62 @@ async fn a_handoff_link_works_for_a_minute() {
 
     let link = house.handoff_link().await;
     house.almost(HANDOFF_CODE_LASTS);
-    assert_eq!(house.follow(&link).await.status, StatusCode::OK);
+    assert_eq!(house.follow(&link).await.status, StatusCode::SEE_OTHER);
+}
+
+/// The preview of a chat, a browser that fetches ahead, somebody who only wonders.
+#[tokio::test]
+async fn whoever_only_looks_at_a_link_does_not_use_it_up() {
+    let house = House::open().await;
+    let link = house.first_link().await;
+    let looks = [
+        ("GET", ("accept", "text/html")),
+        ("GET", ("sec-purpose", "prefetch;prerender")),
+        ("GET", ("purpose", "prefetch")),
+        ("HEAD", ("accept", "*/*")),
+    ];
+    for (method, header) in looks {
+        let told = house.by_tcp(method, &link, header).await;
+        assert_eq!((told.status, &told.cookie), (StatusCode::OK, &None), "{method} {header:?}");
+    }
+    let page = house.open_link(&link).await.body;
+    assert!(page.contains("<form method=\"post\"><button>Log in</button></form>"), "{page}");
+    let (_, code) = link.split_once('=').unwrap();
+    assert!(!page.contains(code), "the address has it already: {page}");
+
+    let told = house.follow(&link).await;
+    assert_eq!(told.status, StatusCode::SEE_OTHER, "{told:?}");
+    assert_eq!(house.session(&told.cookie.unwrap()).await.status, StatusCode::OK);
+    for told in [house.open_link(&link).await, house.follow(&link).await] {
+        assert_eq!((told.status, &told.cookie), (StatusCode::GONE, &None), "{told:?}");
+        assert!(told.body.contains("<code>auth/link_used</code>"), "{told:?}");
+    }
+}
+
+/// Where the page says `no-referrer` a browser names no page of origin, and its own form would be
+/// refused; where it says more, the code goes along.
+#[tokio::test]
+async fn the_page_of_a_link_tells_where_it_is_and_not_its_code() {
+    let house = House::open().await;
+    let told = house.open_link(&house.first_link().await).await;
+    assert_eq!(told.referrer_policy, "strict-origin");
+    assert_eq!(house.open_link("/").await.referrer_policy, "no-referrer");
+}
+
+/// A page of somebody else must not log a browser in as that somebody.
+#[tokio::test]
+async fn a_form_of_another_site_does_not_log_in() {
+    let house = House::open().await;
+    let link = house.first_link().await;
+    for header in
+        [("origin", "https://evil.example"), ("origin", "null"), ("sec-fetch-site", "cross-site")]
+    {
+        let told = house.by_tcp("POST", &link, header).await;
+        assert_eq!((told.status, told.cookie), (StatusCode::FORBIDDEN, None), "{header:?}");
+    }
+    let own = format!("http://{}", house.app.place.http);
+    let told = house.by_tcp("POST", &link, ("origin", &own)).await;
+    assert_eq!(told.status, StatusCode::SEE_OTHER, "{told:?}");
 }
 
 /// Somebody opened it by hand, or copied half of it.
@@ -163,11 +231,12 @@ async fn a_handoff_link_works_for_a_minute() {
 async fn a_link_without_its_code_is_told_as_a_page() {
     let house = House::open().await;
     for path in ["/console/v1/login", "/console/v1/login?", "/console/v1/login?cod=a"] {
-        let told = house.follow(path).await;
-        assert_eq!(told.status, StatusCode::NOT_FOUND, "{told:?}");
-        assert!(told.body.starts_with("<!doctype html>"), "{told:?}");
-        assert!(told.body.contains("palyra dashboard"), "{told:?}");
-        assert!(told.body.contains("<code>auth/link_unknown</code>"), "{told:?}");
+        for told in [house.open_link(path).await, house.follow(path).await] {
+            assert_eq!(told.status, StatusCode::NOT_FOUND, "{told:?}");
+            assert!(told.body.starts_with("<!doctype html>"), "{told:?}");
+            assert!(told.body.contains("palyra dashboard"), "{told:?}");
+            assert!(told.body.contains("<code>auth/link_unknown</code>"), "{told:?}");
+        }
     }
 }
 

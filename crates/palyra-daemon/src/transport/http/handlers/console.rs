@@ -1,5 +1,5 @@
 use axum::extract::State;
-use axum::http::{HeaderMap, HeaderValue, Method, StatusCode, header};
+use axum::http::{HeaderMap, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use axum::{Extension, Json};
 use palyra_common::ErrorCode;
@@ -24,9 +24,37 @@ pub(crate) struct Link {
     code: String,
 }
 
-/// Opens a login link: logs the browser in and goes on to the console
+/// The code of a link; a link without one is told as a page.
+fn code(link: Answer<QueryOf<Link>>) -> Answer<String> {
+    let what = "the address is that of a login link without its code";
+    let half = |_| Refusal::new(ErrorCode::AuthLinkUnknown, what);
+    link.map(|QueryOf(link)| link.code).map_err(half)
+}
+
+/// Opens a login link: shows a page whose button uses it
+///
+/// Opening it changes nothing, so that neither the preview of a chat nor a browser that fetches ahead
+/// uses the link up.
 #[utoipa::path(get, path = "/console/v1/login", tag = "console", params(Link), security(()),
     responses((status = 200, body = String, content_type = "text/html"),
+        (status = 404, body = String, content_type = "text/html", description = "Not a link of ours"),
+        (status = 401, body = String, content_type = "text/html", description = "No longer welcome"),
+        (status = 410, body = String, content_type = "text/html", description = "Used or expired"),
+        (status = 500, body = String, content_type = "text/html", description = "A defect in Palyra"),
+        (status = 503, body = String, content_type = "text/html", description = "No database")))]
+pub(crate) async fn login_page(
+    State(app): State<App>,
+    link: Answer<QueryOf<Link>>,
+) -> Result<Response, Response> {
+    let code = code(link).map_err(|refusal| page::refused(&refusal))?;
+    let looked = app.identity.look_at_code(&code).await;
+    looked.map_err(|error| page::refused(&Refusal::from(error)))?;
+    Ok(page::login())
+}
+
+/// Uses a login link: logs the browser in and goes on to the console
+#[utoipa::path(post, path = "/console/v1/login", tag = "console", params(Link), security(()),
+    responses((status = 303, description = "Logged in; the front page is next"),
         (status = 404, body = String, content_type = "text/html", description = "Not a link of ours"),
         (status = 401, body = String, content_type = "text/html", description = "No longer welcome"),
         (status = 410, body = String, content_type = "text/html", description = "Used or expired"),
@@ -35,30 +63,17 @@ pub(crate) struct Link {
 pub(crate) async fn login(
     State(app): State<App>,
     Extension(door): Extension<Door>,
-    method: Method,
     headers: HeaderMap,
     link: Answer<QueryOf<Link>>,
-) -> Response {
-    if method != Method::GET {
-        // Whoever only looks must not use the link up.
-        let what = "a login link is opened with GET";
-        return Refusal::new(ErrorCode::HttpMethod, what).into_response();
-    }
-    let Ok(QueryOf(link)) = link else {
-        let what = "the address is that of a login link without its code";
-        return page::refused(&Refusal::new(ErrorCode::AuthLinkUnknown, what));
-    };
-    let new = match app.identity.redeem(&link.code, &Origin::new(&door.origin())).await {
-        Ok(new) => new,
-        Err(error) => return page::refused(&Refusal::from(error)),
-    };
+) -> Result<Response, Response> {
+    let code = code(link).map_err(|refusal| page::refused(&refusal))?;
+    let new = app.identity.redeem(&code, &Origin::new(&door.origin())).await;
+    let new = new.map_err(|error| page::refused(&Refusal::from(error)))?;
     let lasts = new.login.expires_at.since(app.clock.now()).as_millis() / 1_000;
     let cookie = set_cookie(&app, &headers, new.cookie_secret.expose(), lasts);
-    let mut response = page::logged_in();
-    if let Ok(cookie) = HeaderValue::from_str(&cookie) {
-        response.headers_mut().insert(header::SET_COOKIE, cookie);
-    }
-    response
+    // The form was a page of ours, so a browser sends the strict cookie along.
+    let next = [(header::LOCATION, "/".to_owned()), (header::SET_COOKIE, cookie)];
+    Ok((StatusCode::SEE_OTHER, next).into_response())
 }
 
 /// The login of this browser, and what its changes must carry
