@@ -114,6 +114,21 @@ fn there_is_no_colour_off_a_terminal() {
     assert!(explained.contains("disk_space: There is room to work."), "{explained}");
 }
 
+/// People rely on what it says.
+#[test]
+fn a_profile_promises_only_what_there_is() {
+    let world = World::new();
+    for profile in ["local", "single-vm", "worker-enabled"] {
+        let told = world.palyra(&["deployment", "explain", profile]).expect(0).out;
+        let promises = ["pairing", "mutual_tls", "ocker", "compose", "template", "sandbox"];
+        assert!(promises.iter().all(|word| !told.contains(word)), "{told}");
+        assert!(!told.contains("The daemon makes them") && !told.contains("Certificate"), "{told}");
+        assert!(told.contains("`palyra daemon install`"), "{told}");
+        let backups = told.lines().find(|line| line.trim_start().starts_with("backups ")).unwrap();
+        assert!(backups.contains("The operator makes them"), "{told}");
+    }
+}
+
 #[test]
 fn a_palyrad_that_is_named_must_be_there() {
     let world = World::new();

@@ -6,6 +6,9 @@ use super::{
 };
 
 /// What a deployment profile sets and demands: one column of the table of profiles.
+///
+/// It holds what there is. Pairing, mutual TLS and recipes for containers are words that a profile
+/// gets with what they stand for: `palyra deployment explain` tells people to rely on it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 pub struct ProfileSpec {
     /// The profile that this is the spec of.
@@ -52,7 +55,7 @@ const LOCAL: ProfileSpec = ProfileSpec {
     auth: &[AuthRequirement::LocalLoginLink],
     sandbox: SandboxStance::DoctorExplains,
     preflights: &[PreflightCheck::Config, PreflightCheck::StoragePath, PreflightCheck::Bind],
-    recipes: &[],
+    recipes: &[DeploymentRecipe::SystemdUnit],
 };
 
 const SINGLE_VM: ProfileSpec = ProfileSpec {
@@ -65,7 +68,7 @@ const SINGLE_VM: ProfileSpec = ProfileSpec {
         backups: BackupStance::Scheduled,
     },
     workers: WorkerTopology::SingleProcess,
-    auth: &[AuthRequirement::Pairing, AuthRequirement::Tokens],
+    auth: &[AuthRequirement::LocalLoginLink, AuthRequirement::Tokens],
     sandbox: SandboxStance::PreflightWarns,
     preflights: &[
         PreflightCheck::Config,
@@ -76,11 +79,7 @@ const SINGLE_VM: ProfileSpec = ProfileSpec {
         PreflightCheck::BackupTarget,
         PreflightCheck::Tls,
     ],
-    recipes: &[
-        DeploymentRecipe::SystemdUnit,
-        DeploymentRecipe::Dockerfile,
-        DeploymentRecipe::Compose,
-    ],
+    recipes: &[DeploymentRecipe::SystemdUnit],
 };
 
 const WORKER_ENABLED: ProfileSpec = ProfileSpec {
@@ -93,7 +92,7 @@ const WORKER_ENABLED: ProfileSpec = ProfileSpec {
         backups: BackupStance::Scheduled,
     },
     workers: WorkerTopology::EveryNode,
-    auth: &[AuthRequirement::Pairing, AuthRequirement::Tokens, AuthRequirement::MutualTls],
+    auth: &[AuthRequirement::LocalLoginLink, AuthRequirement::Tokens],
     sandbox: SandboxStance::StrictOrOff,
     preflights: &[
         PreflightCheck::Config,
@@ -109,7 +108,7 @@ const WORKER_ENABLED: ProfileSpec = ProfileSpec {
         PreflightCheck::LeaseRoundTrip,
         PreflightCheck::NodeId,
     ],
-    recipes: &[DeploymentRecipe::ComposeWithPostgres, DeploymentRecipe::SystemdTemplatePerNode],
+    recipes: &[DeploymentRecipe::SystemdUnit],
 };
 
 impl DeploymentProfile {

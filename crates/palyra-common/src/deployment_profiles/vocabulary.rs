@@ -15,7 +15,8 @@ runtime_contract_enum! {
     pub enum BindPolicy {
         /// Only this machine can reach them.
         LoopbackOnly = "loopback_only",
-        /// Loopback behind a reverse proxy, or public with TLS and both acknowledgements.
+        /// Loopback, to be reached from elsewhere through a reverse proxy with TLS. A public address
+        /// would need TLS of the daemon's own, which it does not speak, so it is refused.
         LoopbackOrGuardedPublic = "loopback_or_guarded_public",
     }
 
@@ -66,7 +67,7 @@ runtime_contract_enum! {
     pub enum BackupStance {
         /// The operator makes them when wanted.
         OnDemand = "on_demand",
-        /// The daemon makes them on a schedule.
+        /// The operator makes them on a schedule, such as a timer that runs `palyra backup create`.
         Scheduled = "scheduled",
     }
 
@@ -113,17 +114,17 @@ runtime_contract_enum! {
         DiskSpace = "disk_space",
         /// The clock is right.
         Clock = "clock",
-        /// Backups can be written where they are to go.
+        /// A reminder that the daemon makes no backups by itself.
         BackupTarget = "backup_target",
-        /// Certificate and key are there, match and are valid.
+        /// A reminder that TLS is the reverse proxy's.
         Tls = "tls",
-        /// The server is new enough.
+        /// A Postgres is configured. Its version is told by `palyra doctor` once the daemon runs.
         PostgresVersion = "postgres_version",
-        /// The server answers fast enough.
+        /// A Postgres is configured. How fast it answers is told by `palyra doctor` once the daemon runs.
         PostgresLatency = "postgres_latency",
-        /// What is put into the blob store comes back.
+        /// What is put into the blob store comes back, as `palyra doctor` sees once the daemon runs.
         BlobRoundTrip = "blob_round_trip",
-        /// A lease can be taken, renewed and given back.
+        /// Leases can be taken and renewed, as `palyra doctor` sees once the daemon runs.
         LeaseRoundTrip = "lease_round_trip",
         /// No other node has this node's id.
         NodeId = "node_id",
@@ -131,7 +132,7 @@ runtime_contract_enum! {
 
     /// Ready-made files for running a profile.
     pub enum DeploymentRecipe {
-        /// A systemd unit.
+        /// A systemd unit of the user, which `palyra daemon install` writes.
         SystemdUnit = "systemd_unit",
         /// A Dockerfile.
         Dockerfile = "dockerfile",

@@ -45,7 +45,7 @@ fn text(out: &Output, spec: &ProfileSpec) -> String {
     say("workers", words::WorkerTopology::CONTRACT, &[spec.workers.as_str()]);
     let auth: Vec<_> = spec.auth.iter().map(|needed| needed.as_str()).collect();
     say("callers", words::AuthRequirement::CONTRACT, &auth);
-    say("sandbox", words::SandboxStance::CONTRACT, &[spec.sandbox.as_str()]);
+    // Nothing is said of the sandbox: there is no tool yet that runs in one.
     let checks: Vec<_> = spec.preflights.iter().map(|check| check.as_str()).collect();
     say("checks", words::PreflightCheck::CONTRACT, &checks);
     let recipes: Vec<_> = spec.recipes.iter().map(|recipe| recipe.as_str()).collect();
