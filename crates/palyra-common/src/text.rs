@@ -1,4 +1,4 @@
-//! What is done to text as it enters the system.
+//! What is done to text as it enters the system, and what a mistyped word was to be.
 
 use std::borrow::Cow;
 
@@ -11,4 +11,12 @@ mod tests;
 /// would be accepted by one engine and rejected by the other.
 pub fn strip_nul(text: &str) -> Cow<'_, str> {
     if text.contains('\0') { Cow::Owned(text.replace('\0', "")) } else { Cow::Borrowed(text) }
+}
+
+/// The one of `known` that is nearest to `word`, if any is near.
+pub fn nearest<'a>(word: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
+    let distance = |known: &str| strsim::damerau_levenshtein(word, known);
+    let nearest = known.into_iter().min_by_key(|known| distance(known))?;
+    // Further away it is a guess that only misleads.
+    (distance(nearest) <= word.len() / 2).then_some(nearest)
 }

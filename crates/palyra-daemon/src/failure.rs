@@ -82,10 +82,9 @@ impl Failure {
             Self::UnknownKey { place, key, nearest } => {
                 let nearest = nearest.as_ref().map(|key| format!("; did you mean {key}?"));
                 let nearest = nearest.unwrap_or_default();
-                new(
-                    ErrorCode::ConfigUnknownKey,
-                    format!("{place}: {key} is not an option{nearest}"),
-                )
+                let what = if key.contains('.') { "an option" } else { "a section" };
+                let what = format!("{place}: {key} is not {what}{nearest}");
+                new(ErrorCode::ConfigUnknownKey, what)
             }
             Self::Option { what } => new(ErrorCode::ConfigInvalid, what.clone()),
             Self::NoDataDir => new(

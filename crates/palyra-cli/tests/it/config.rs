@@ -36,6 +36,33 @@ fn changes(world: &World) {
 }
 
 #[test]
+fn a_name_that_is_no_option_is_told_with_the_one_that_it_was_to_be() {
+    let world = World::new();
+    let check = || {
+        for (name, told) in [
+            ("log.levle", "did you mean log.level?"),
+            ("htpp.bind", "did you mean http.bind?"),
+            ("htpp", "in section http there are http.bind, "),
+            ("http", "in section http there are http.bind, "),
+            ("frobnicate", "`palyra config show` lists all"),
+        ] {
+            for arguments in [&["config", "get", name][..], &["config", "explain", name]] {
+                let said = world.palyra(arguments).expect(5).err;
+                assert!(said.contains(told), "{arguments:?}: {said}");
+            }
+            let said = world.palyra(&["config", "set", name, "x"]).expect(5).err;
+            assert!(said.contains(told), "{said}");
+        }
+    };
+    check();
+    let _daemon = world.palyrad();
+    check();
+    std::fs::write(world.home().join("bad.toml"), "[htpp]\nbind = \"127.0.0.1:1\"\n").unwrap();
+    let told = world.palyra(&["config", "validate", "bad.toml"]).expect(2).err;
+    assert!(told.contains("htpp is not a section; did you mean http?"), "{told}");
+}
+
+#[test]
 fn a_value_that_cannot_be_used_is_refused_and_not_written() {
     let world = World::new();
     world.palyra(&["config", "set", "http.bind", "nowhere"]).expect(2);

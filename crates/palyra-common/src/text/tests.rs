@@ -1,6 +1,6 @@
 use std::borrow::Cow;
 
-use super::strip_nul;
+use super::{nearest, strip_nul};
 
 fn check(input: &str, expected: &str) {
     assert_eq!(strip_nul(input), expected, "input {input:?}");
@@ -19,4 +19,15 @@ fn every_nul_goes_and_nothing_else_does() {
 #[test]
 fn clean_text_is_not_copied() {
     assert!(matches!(strip_nul("clean"), Cow::Borrowed("clean")));
+}
+
+#[test]
+fn only_what_is_near_is_meant() {
+    let known = ["http", "grpc", "log"];
+    assert_eq!(nearest("htpp", known), Some("http"));
+    assert_eq!(nearest("lgo", known), Some("log"));
+    assert_eq!(nearest("log", known), Some("log"));
+    assert_eq!(nearest("x", known), None);
+    assert_eq!(nearest("deployment", known), None);
+    assert_eq!(nearest("htpp", []), None);
 }

@@ -2,6 +2,7 @@
 
 use std::sync::LazyLock;
 
+use palyra_common::text;
 use serde_json::Value as Json;
 use toml::{Table, Value};
 
@@ -17,13 +18,15 @@ pub(crate) struct ConfigOption {
     pub(crate) default: Value,
 }
 
+const PREFIX: &str = "PALYRA_";
+
 /// What takes effect at SIGHUP and when it is changed through the API. The rest needs a restart.
 const LIVE: [&str; 2] = ["log.level", "http.hosts"];
 
 impl ConfigOption {
     /// Its name in the environment: `PALYRA_HTTP_BIND`.
     pub(crate) fn env(&self) -> String {
-        format!("PALYRA_{}", self.key.replace('.', "_").to_uppercase())
+        format!("{PREFIX}{}", self.key.replace('.', "_").to_uppercase())
     }
 
     pub(crate) fn section(&self) -> &str {
@@ -51,20 +54,21 @@ pub(crate) fn section_doc(section: &str) -> String {
     doc_at(&schema()["properties"][section])
 }
 
-/// The option whose name is nearest to `key`, if any is near.
+/// The option whose name is nearest to `key`, or where that has no dot the section, if any is near.
 pub(crate) fn nearest(key: &str) -> Option<&'static str> {
-    let distance = |option: &ConfigOption| strsim::damerau_levenshtein(key, &option.key);
-    let nearest = all().iter().min_by_key(|option| distance(option))?;
-    // Further away it is a guess that only misleads.
-    (distance(nearest) <= key.len() / 2).then_some(&*nearest.key)
+    if key.contains('.') {
+        return text::nearest(key, all().iter().map(|option| &*option.key));
+    }
+    text::nearest(key, all().iter().map(ConfigOption::section))
 }
 
 /// The variable of an option whose name is nearest to `name`, if any is near.
 pub(crate) fn nearest_variable(name: &str) -> Option<String> {
-    let distance = |variable: &String| strsim::damerau_levenshtein(name, variable);
-    let nearest = all().iter().map(ConfigOption::env).min_by_key(distance)?;
-    let known_part = "PALYRA_".len();
-    (distance(&nearest) <= name.len().saturating_sub(known_part) / 2).then_some(nearest)
+    let variables: Vec<_> = all().iter().map(ConfigOption::env).collect();
+    // What all of them begin with makes none the nearer.
+    let own = |name| str::strip_prefix(name, PREFIX);
+    let nearest = text::nearest(own(name)?, variables.iter().filter_map(|name| own(name)))?;
+    Some(format!("{PREFIX}{nearest}"))
 }
 
 /// The defaults as a table, in the order of definition.

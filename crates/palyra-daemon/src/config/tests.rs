@@ -32,6 +32,7 @@ fn the_nearest_option_is_named_if_one_is_near() {
         ("http.bnd", Some("http.bind")),
         ("htp.bind", Some("http.bind")),
         ("storage.quue", Some("storage.queue")),
+        ("htpp", Some("http")),
         ("bind", None),
         ("x", None),
     ] {
@@ -46,7 +47,8 @@ fn an_unknown_option_is_refused_by_name() {
         refused.contains("storage.urll is not an option; did you mean storage.url?"),
         "{refused}"
     );
-    assert!(told("[stroage]\n").contains("stroage is not an option"));
+    let refused = told("[stroage]\n");
+    assert!(refused.contains("stroage is not a section; did you mean storage?"), "{refused}");
 }
 
 #[test]

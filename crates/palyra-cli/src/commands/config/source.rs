@@ -1,8 +1,8 @@
 //! Where the configuration is read: from the daemon, or without one from what a start would use.
 
 use palyra_client::{Client, ClientError};
-use palyra_common::ErrorCode;
 use palyra_common::api::{ConfigOption, ConfigView};
+use palyra_common::{ErrorCode, text};
 use serde_json::Value;
 
 use crate::context::Context;
@@ -31,16 +31,25 @@ pub(crate) async fn daemon(
 
 /// The option `key`.
 pub(crate) fn option<'a>(view: &'a ConfigView, key: &str) -> Result<&'a ConfigOption, Failure> {
-    view.options.iter().find(|option| option.key == key).ok_or_else(|| {
-        let start = key.split('.').next().unwrap_or(key);
-        let near = view.options.iter().filter(|option| option.key.split('.').next() == Some(start));
-        let near: Vec<_> = near.map(|option| option.key.as_str()).collect();
-        let told = match near.as_slice() {
-            [] => format!("there is no option {key}; `palyra config show` lists all"),
-            near => format!("there is no option {key}; there are {}", near.join(", ")),
-        };
-        Failure::new(ErrorCode::CommonNotFound, told)
-    })
+    let found = view.options.iter().find(|option| option.key == key);
+    found.ok_or_else(|| Failure::new(ErrorCode::CommonNotFound, unknown(view, key)))
+}
+
+/// What is said of a name that is no option: which one it was to be, or those of its section.
+fn unknown(view: &ConfigView, key: &str) -> String {
+    let keys = || view.options.iter().map(|option| option.key.as_str());
+    if let Some(near) = text::nearest(key, keys()) {
+        return format!("there is no option {key}; did you mean {near}?");
+    }
+    let Some(section) = text::nearest(section(key), keys().map(section)) else {
+        return format!("there is no option {key}; `palyra config show` lists all");
+    };
+    let all: Vec<_> = keys().filter(|key| self::section(key) == section).collect();
+    format!("there is no option {key}; in section {section} there are {}", all.join(", "))
+}
+
+fn section(key: &str) -> &str {
+    key.split('.').next().unwrap_or(key)
 }
 
 /// A value for people: texts without quotes, lists with commas, as they are written in `set`.
