@@ -4,6 +4,7 @@
 pub(crate) mod checks;
 mod preflight;
 
+use std::collections::BTreeMap;
 use std::time::Instant;
 
 use axum::body::Bytes;
@@ -13,7 +14,8 @@ use palyra_storage::lease::LeaseName;
 use palyra_vault::KeyState;
 
 use crate::app::App;
-use crate::{config, ready};
+use crate::config::{self, Given};
+use crate::ready;
 pub(crate) use preflight::run as preflight;
 
 /// A database that takes longer than this for one small write makes everything slow.
@@ -121,7 +123,17 @@ async fn vault(app: &App) -> Check {
 
 /// Of the file as it is now, which may have been edited since it was read.
 fn configuration(app: &App) -> Check {
-    let mut made = checks::config(&config::load(&app.given, &app.place.data_dir));
+    let load = |given: &Given| config::load(given, &app.place.data_dir);
+    let mut made = checks::config(&load(&app.given));
+    if made.state == CheckState::Ok {
+        // What this daemon was told beside the file may hide what is wrong in it from everybody but
+        // the next start.
+        let no_options = Given { flags: BTreeMap::new(), ..app.given.clone() };
+        let file_alone = Given { env: BTreeMap::new(), ..no_options.clone() };
+        let less = [(no_options, "command line"), (file_alone, "environment")];
+        let hidden = less.iter().find_map(|(given, by)| Some((load(given).err()?, *by)));
+        made = hidden.map_or(made, |(failure, by)| checks::hidden(&failure, by));
+    }
     // Somebody may have written a secret there by mistake.
     made.seen = app.vault.redactor().redact(&made.seen).into_owned();
     made

@@ -62,6 +62,30 @@ fn a_name_that_is_no_option_is_told_with_the_one_that_it_was_to_be() {
     assert!(told.contains("htpp is not a section; did you mean http?"), "{told}");
 }
 
+/// What the command line of the running daemon says does not make the file right.
+#[test]
+fn the_doctor_tells_what_the_options_of_the_daemon_hide() {
+    let world = World::new();
+    std::fs::create_dir(world.data_dir()).unwrap();
+    std::fs::set_permissions(world.data_dir(), PermissionsExt::from_mode(0o700)).unwrap();
+    let file = world.data_dir().join("palyra.toml");
+    std::fs::write(&file, "[http]\nbind = \"0.0.0.0:80\"\n").unwrap();
+    let _daemon = world.palyrad();
+    let refused = world.palyra(&["config", "validate", "--json"]).expect(2);
+    let refused: serde_json::Value = serde_json::from_str(&refused.err).unwrap();
+    let config = || {
+        let report = world.palyra(&["doctor", "--json"]).expect(0).json();
+        let checks = report["checks"].as_array().unwrap();
+        checks.iter().find(|check| check["name"] == "config").unwrap().clone()
+    };
+    let seen = config()["seen"].as_str().unwrap().to_owned();
+    assert_eq!(config()["state"], "warning", "{seen}");
+    assert!(seen.contains(refused["error"]["message"].as_str().unwrap()), "{seen}: {refused}");
+    assert!(seen.contains("only with the command line of this daemon"), "{seen}");
+    std::fs::write(&file, "").unwrap();
+    assert_eq!(config()["state"], "ok");
+}
+
 #[test]
 fn a_value_that_cannot_be_used_is_refused_and_not_written() {
     let world = World::new();

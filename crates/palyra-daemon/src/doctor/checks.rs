@@ -43,6 +43,18 @@ pub(super) fn config(loaded: &Result<Loaded, Failure>) -> Check {
     }
 }
 
+/// Of a configuration that can be used only because the command line or the environment of the
+/// running daemon says more than the file.
+pub(super) fn hidden(failure: &Failure, by: &str) -> Check {
+    let envelope = failure.envelope();
+    let seen = format!(
+        "the configuration can be used only with the {by} of this daemon; without it: {}",
+        envelope.message()
+    );
+    let made = check(PreflightCheck::Config.as_str(), CheckState::Warning, seen);
+    advised(made, envelope.recovery_hint())
+}
+
 pub(super) fn clock(now: Timestamp) -> Check {
     if now >= NOT_BEFORE {
         return check("clock", CheckState::Ok, format!("it is {now}"));
