@@ -1,6 +1,7 @@
 //! The daemon's program, which does what must be done where the data is.
 
 use std::ffi::{OsStr, OsString};
+use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output as Ran, Stdio};
 
@@ -72,6 +73,24 @@ pub(crate) fn ask_with<T: DeserializeOwned>(
     variables: &[(OsString, OsString)],
 ) -> Result<T, Failure> {
     answer(&run(context, arguments, variables)?)
+}
+
+/// As [`ask`], with `input` on standard input: what is to stay secret is no argument.
+pub(crate) fn ask_reading<T: DeserializeOwned>(
+    context: &Context,
+    arguments: &[&OsStr],
+    input: String,
+) -> Result<T, Failure> {
+    let mut command = command(context)?;
+    command.args(arguments).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    let program = Path::new(command.get_program()).to_owned();
+    let wrong = |error| Failure::file(&program, error);
+    let mut child = command.spawn().map_err(wrong)?;
+    // It reads all of it before it says anything, or refuses before it reads; then it says why.
+    if let Some(mut stdin) = child.stdin.take() {
+        let _ = stdin.write_all(input.as_bytes());
+    }
+    answer(&child.wait_with_output().map_err(wrong)?)
 }
 
 /// What a service on the data directory needs that is not in it. A service sees the file alone: what

@@ -1,12 +1,12 @@
 //! `palyrad config`: the configuration without a running daemon.
 
-use std::io::Write;
+use std::io::{Read, Write};
 use std::path::Path;
 use std::process::ExitCode;
 
 use palyra_common::api::ConfigChange;
 use palyra_common::data_dir::Outside;
-use palyra_common::{ErrorCode, StableErrorEnvelope};
+use palyra_common::{ErrorCode, StableErrorEnvelope, shapes};
 use serde::Serialize;
 
 use crate::config::{self, Config, Edited, Given};
@@ -14,6 +14,8 @@ use crate::failure::Failure;
 use crate::flags::{ConfigCommand, Flags};
 use crate::{print, settings};
 
+/// No value is larger.
+const VALUE_BYTES: u64 = 128 << 10;
 /// How a warning begins; the command line looks for it.
 const WARNING: &str = "palyrad: warning: ";
 
@@ -41,7 +43,7 @@ pub(crate) fn run(flags: &Flags, command: &ConfigCommand) -> Result<ExitCode, Fa
             print(&format!("{}: the configuration can be used\n", loaded.file.display()));
         }
         ConfigCommand::Set { key, value } => {
-            let value = config::value_of(key, value)?;
+            let value = config::value_of(key, &given_value(key, value)?)?;
             let set = [(key.clone(), value)].into();
             change(&given, &folder()?, ConfigChange { set, unset: Vec::new() })?;
         }
@@ -51,6 +53,27 @@ pub(crate) fn run(flags: &Flags, command: &ConfigCommand) -> Result<ExitCode, Fa
         }
     }
     Ok(ExitCode::SUCCESS)
+}
+
+/// The value, which `-` has read from standard input, without a newline at its end.
+fn given_value(key: &str, value: &str) -> Result<String, Failure> {
+    let refuse = |what: String| Err(Failure::Option { what });
+    if value != "-" {
+        if shapes::redact_suspects(value) == value {
+            return Ok(value.to_owned());
+        }
+        return refuse(format!(
+            "{key}: the value holds a password, and every process of the machine can read an \
+             argument; pipe it into config set {key} -"
+        ));
+    }
+    let mut text = String::new();
+    let most = VALUE_BYTES + 1;
+    match std::io::stdin().lock().take(most).read_to_string(&mut text) {
+        Err(_) => refuse(format!("{key}: the value on standard input is not text")),
+        Ok(_) if text.len() as u64 == most => refuse(format!("{key}: the value is too large")),
+        Ok(_) => Ok(text.strip_suffix('\n').unwrap_or(&text).to_owned()),
+    }
 }
 
 /// Whoever confines the daemon has to leave it these.

@@ -94,7 +94,9 @@ pub(crate) enum ConfigCommand {
     Set {
         /// Its name, as http.bind
         key: String,
-        /// Its value, as in the environment; a list is written with commas
+        /// Its value, as in the environment; a list is written with commas; - reads it from
+        /// standard input
+        #[arg(allow_hyphen_values = true)]
         value: String,
     },
     /// Remove an option from the file

@@ -87,6 +87,35 @@ fn the_doctor_tells_what_the_options_of_the_daemon_hide() {
 }
 
 #[test]
+fn a_password_is_no_argument() {
+    let world = World::new();
+    let url = "postgres://anna:geheim-8161@127.0.0.1:1/x";
+    let by_query = "postgres://anna@127.0.0.1:1/x?password=geheim-8161";
+    let check = || {
+        for url in [url, by_query] {
+            let refused = world.palyra(&["config", "set", "storage.url", url]).expect(2);
+            assert!(refused.err.contains("config set storage.url -"), "{refused:?}");
+            assert!(!format!("{refused:?}").contains("geheim"), "{refused:?}");
+        }
+        let line = format!("{url}\n");
+        let set = world.palyra_reading(&["config", "set", "storage.url", "-"], line.as_bytes());
+        let set = set.expect(0);
+        assert!(!format!("{set:?}").contains("geheim"), "{set:?}");
+        let file = world.data_dir().join("palyra.toml");
+        let text = std::fs::read_to_string(&file).unwrap();
+        assert!(text.contains(&format!("url = \"{url}\"\n")), "{text}");
+        std::fs::remove_file(file).unwrap();
+    };
+    check();
+    let _daemon = world.palyrad();
+    check();
+    let mut direct = std::process::Command::new(palyrad());
+    direct.args(["config", "set", "storage.url", url]).arg("--data-dir").arg(world.data_dir());
+    let told = ran(&mut direct).expect(2).err;
+    assert!(told.contains("config set storage.url -") && !told.contains("geheim"), "{told}");
+}
+
+#[test]
 fn a_value_that_cannot_be_used_is_refused_and_not_written() {
     let world = World::new();
     world.palyra(&["config", "set", "http.bind", "nowhere"]).expect(2);
@@ -170,8 +199,9 @@ fn a_wrong_value_is_repaired_without_a_daemon() {
     let world = World::new();
     std::fs::create_dir(world.data_dir()).unwrap();
     repairs(&world);
-    let hidden = world.palyra_reading(&["config", "set", "log.level", "-"], b"warn").expect(2);
-    assert!(hidden.err.contains("without a daemon"), "{hidden:?}");
+    world.palyra_reading(&["config", "set", "log.level", "-"], b"warn\n").expect(0);
+    assert_eq!(world.palyra(&["config", "get", "log.level"]).expect(0).out, "warn\n");
+    world.palyra_reading(&["config", "set", "log.level", "-"], b"").expect(2);
     world.palyra(&["config", "set", "log.levle", "warn"]).expect(5);
 }
 

@@ -1,6 +1,7 @@
 //! `palyra config set`
 
 use palyra_common::api::{ConfigChange, ConfigChanged, ConfigOption, ConfigView};
+use palyra_common::shapes;
 use serde_json::Value;
 
 use super::change;
@@ -17,7 +18,7 @@ const VALUE_BYTES: usize = 64 << 10;
 /// Set an option in the configuration file
 ///
 /// The value is checked first. A running daemon takes it over at once where it can, and says where
-/// it needs a restart.
+/// it needs a restart. A value with a password in it is refused as an argument.
 #[derive(Debug, clap::Args)]
 #[command(
     verbatim_doc_comment,
@@ -37,36 +38,46 @@ pub(crate) struct Arguments {
 
 pub(super) async fn run(context: &Context, arguments: Arguments) -> Outcome {
     let Arguments { key, value } = arguments;
+    refuse_password(&key, &value)?;
     let Some((view, client, tag)) = source::daemon(context).await? else {
-        return in_file(context, &key, &value);
+        return in_file(context, &key, value);
     };
     let option = source::option(&view, &key)?;
-    let text = if value == "-" {
-        prompt::secret(context.out(), &format!("Value of {key}: "), VALUE_BYTES)?
-    } else {
-        value
-    };
+    let text = given(context, &key, value)?;
     let set = [(key, typed(option, &text)?)].into();
     let change = ConfigChange { set, unset: Vec::new() };
     let changed = client.change_config(&change, tag.as_deref()).await?;
     change::show(context, &changed, change::text)
 }
 
+fn refuse_password(key: &str, value: &str) -> Outcome {
+    if shapes::redact_suspects(value) == value {
+        return Ok(());
+    }
+    Err(Failure::asked(format!(
+        "the value holds a password, and every process of the machine can read an argument; run \
+         `palyra config set {key} -` and type it at the prompt, or pipe it in"
+    )))
+}
+
+/// The value, which `-` has read from a prompt or standard input.
+fn given(context: &Context, key: &str, value: String) -> Result<String, Failure> {
+    if value != "-" {
+        return Ok(value);
+    }
+    prompt::secret(context.out(), &format!("Value of {key}: "), VALUE_BYTES)
+}
+
 /// Without a daemon.
-fn in_file(context: &Context, key: &str, value: &str) -> Outcome {
+fn in_file(context: &Context, key: &str, value: String) -> Outcome {
     // A file that cannot be used shows nothing; what is set may repair it.
     let shown = palyrad::ask::<ConfigView>(context, &["config", "show"].map(AsRef::as_ref));
     if let Ok(view) = shown {
         source::option(&view, key)?;
     }
-    if value == "-" {
-        return Err(Failure::asked(
-            "without a daemon a hidden value cannot be handed on; start it, or write the value \
-             into the file yourself",
-        ));
-    }
-    let arguments = ["config", "set", "--", key, value].map(AsRef::as_ref);
-    let changed: ConfigChanged = palyrad::ask(context, &arguments)?;
+    let text = given(context, key, value)?;
+    let arguments = ["config", "set", "--", key, "-"].map(AsRef::as_ref);
+    let changed: ConfigChanged = palyrad::ask_reading(context, &arguments, text)?;
     change::show(context, &changed, change::text_for_start)
 }
 
