@@ -30,7 +30,7 @@ Exit codes:
   2    asked wrongly: an argument, a value or the configuration
   3    the daemon does not run or cannot be reached
   4    not allowed: the credential is missing, unknown, ended or too weak, or the daemon's files
-       are another user's or may not be written
+       are another user's, may not be written, or may be written by others
   5    not found
   6    conflict: it is there already, in use, or was changed meanwhile
   7    a check found faults
@@ -46,9 +46,9 @@ impl Exit {
             ("client", "daemon_not_running" | "unreachable") => Self::NoDaemon,
             ("client", "declined") => Self::Declined,
             ("client", "interrupted") => Self::Interrupted,
-            ("auth", _) | ("client", "not_permitted") | ("storage", "read_only") => {
-                Self::NotAllowed
-            }
+            ("auth", _)
+            | ("client", "not_permitted")
+            | ("storage", "read_only" | "open_to_others") => Self::NotAllowed,
             (_, "not_found") => Self::NotFound,
             ("common", "conflict")
             | ("storage", "constraint" | "locked")

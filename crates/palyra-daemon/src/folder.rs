@@ -4,6 +4,7 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 
 use palyra_common::data_dir::LONGEST_PATH;
+use palyra_common::{ErrorCode, StableErrorEnvelope};
 
 use crate::failure::Failure;
 
@@ -49,12 +50,16 @@ pub(crate) fn check(folder: &Path) -> Result<(), Failure> {
     let Some(mode) = mode(folder) else { return Ok(()) };
     match Openness::of(mode) {
         Openness::Private | Openness::Readable => Ok(()),
-        Openness::Writable => refuse(format!(
-            "others can change the data directory {} (mode {mode:o}), and so act as its owner; after making \
-             sure that nobody has, run {}",
-            folder.display(),
-            close(folder)
-        )),
+        Openness::Writable => {
+            let what = format!(
+                "others can change the data directory {} (mode {mode:o}), and so act as its owner; \
+                 after making sure that nobody has, run {}",
+                folder.display(),
+                close(folder)
+            );
+            let code = ErrorCode::StorageOpenToOthers;
+            Err(Failure::Refused(StableErrorEnvelope::new(code, what)))
+        }
     }
 }
 

@@ -333,6 +333,22 @@ fn a_start_on_a_full_disk_says_so() {
 }
 
 #[test]
+fn a_data_directory_that_others_can_change_is_told_with_what_closes_it() {
+    let world = World::new();
+    std::fs::create_dir(world.data_dir()).unwrap();
+    std::fs::set_permissions(world.data_dir(), PermissionsExt::from_mode(0o777)).unwrap();
+    let arguments = [&["daemon", "start", "--json", "--"][..], &FREE_PORTS].concat();
+    let refused = world.palyra(&arguments).expect(4);
+    assert_eq!(refused.error_code(), "storage/open_to_others");
+    assert!(refused.err.contains("chmod 700 '"), "{refused:?}");
+    assert!(refused.err.contains("`palyra doctor --fix`"), "{refused:?}");
+    assert!(!refused.err.contains("example.toml"), "{refused:?}");
+    world.palyra(&["doctor", "--fix"]);
+    let _background = Background(&world);
+    assert_eq!(start(&world)["ready"], true);
+}
+
+#[test]
 fn a_busy_port_is_told_with_what_can_be_run() {
     let world = World::new();
     let taken = std::net::TcpListener::bind("127.0.0.1:0").unwrap();

@@ -34,6 +34,9 @@ error_codes! {
     StorageReadOnly = "storage/read_only", Final,
         means: "the data directory, the folder of blobs or the database does not allow writing",
         hint: "Give the user that runs the daemon write permission on what the message names, or remount its file system writable; on Postgres, point `storage.url` to the primary.";
+    StorageOpenToOthers = "storage/open_to_others", Final,
+        means: "others can write to the data directory, and so act as its owner",
+        hint: "Look whether somebody has put anything there. Then close it with the command that the message names, or with `palyra doctor --fix`, and start the daemon again.";
     StorageCorrupt = "storage/corrupt", Final,
         means: "the database file is damaged or is not a database",
         hint: "Stop the daemon, rename the data directory so that the damaged file is kept, and run `palyra backup restore FILE` with the newest good backup. Put `palyra.toml` back if there was one.";

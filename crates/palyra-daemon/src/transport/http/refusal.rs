@@ -118,6 +118,7 @@ fn status(code: ErrorCode) -> StatusCode {
         | C::StorageDiskFull
         | C::StorageSizeLimit
         | C::StorageReadOnly
+        | C::StorageOpenToOthers
         | C::StorageLocked
         | C::StorageShuttingDown
         | C::BlobUnavailable => S::SERVICE_UNAVAILABLE,
