@@ -52,9 +52,9 @@ impl Context {
         Ok(Client::new(target)?)
     }
 
-    /// Waits for `answer` of a daemon; a person at a terminal is told when it takes long.
+    /// Waits for the status of a daemon; a person at a terminal is told when it takes long.
     pub(crate) async fn waiting<T>(&self, answer: impl Future<Output = T>) -> T {
-        let limit = palyra_client::ANSWER_TIMEOUT.as_secs();
+        let limit = palyra_client::STATUS_TIMEOUT.as_secs();
         let say = || self.out.aside(&format!("Waiting for the daemon, for up to {limit} s…"));
         told_when_slow(answer, SAY_AFTER, say).await
     }

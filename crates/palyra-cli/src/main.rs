@@ -21,6 +21,7 @@ use std::process::ExitCode;
 use clap::Parser;
 
 use cli::Cli;
+use commands::daemon::holder;
 use context::Context;
 use failure::Failure;
 
@@ -38,6 +39,6 @@ fn main() -> ExitCode {
     };
     match done {
         Ok(()) => exit::Exit::Ok.into(),
-        Err(failure) => failure.report(context.out()),
+        Err(failure) => holder::explained(&context, failure).report(context.out()),
     }
 }

@@ -1,5 +1,7 @@
 //! How answers are read: within limits, and an error as what it is.
 
+use std::time::Duration;
+
 use palyra_common::StableErrorEnvelope;
 use reqwest::{RequestBuilder, Response, StatusCode};
 use serde::de::DeserializeOwned;
@@ -16,7 +18,16 @@ impl Client {
         &self,
         request: RequestBuilder,
     ) -> Result<T, ClientError> {
-        let response = self.accepted(request.timeout(ANSWER_TIMEOUT)).await?;
+        self.json_within(ANSWER_TIMEOUT, request).await
+    }
+
+    /// As [`Self::json`], for an answer that has to be there after `limit`.
+    pub(crate) async fn json_within<T: DeserializeOwned>(
+        &self,
+        limit: Duration,
+        request: RequestBuilder,
+    ) -> Result<T, ClientError> {
+        let response = self.accepted(request.timeout(limit)).await?;
         self.decode(response).await
     }
 

@@ -11,7 +11,7 @@ use palyra_common::{LoginId, Principal, Timestamp, TokenId};
 use reqwest::header::{ETAG, IF_MATCH};
 use reqwest::{Method, StatusCode};
 
-use crate::client::{ANSWER_TIMEOUT, Client};
+use crate::client::{ANSWER_TIMEOUT, Client, STATUS_TIMEOUT};
 use crate::download::Download;
 use crate::error::ClientError;
 
@@ -93,7 +93,7 @@ impl Client {
 
     /// How the daemon is.
     pub async fn status(&self) -> Result<Status, ClientError> {
-        self.json(self.admin(Method::GET, &["status"])).await
+        self.json_within(STATUS_TIMEOUT, self.admin(Method::GET, &["status"])).await
     }
 
     /// The checks that the daemon makes of itself.

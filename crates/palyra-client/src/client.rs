@@ -15,6 +15,8 @@ use crate::target::Target;
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
 /// For all of an answer, unless a call says otherwise.
 pub const ANSWER_TIMEOUT: Duration = Duration::from_secs(30);
+/// For the status, of which each part is given two seconds.
+pub const STATUS_TIMEOUT: Duration = Duration::from_secs(10);
 /// Between two pieces of a stream.
 const SILENCE_TIMEOUT: Duration = Duration::from_secs(120);
 
@@ -79,7 +81,7 @@ impl Client {
     ) -> RequestBuilder {
         let mut url = self.base.clone();
         if let Ok(mut path) = url.path_segments_mut() {
-            path.clear().extend(segments);
+            path.clear().extend(segments.iter().map(|segment| kept(segment)));
         }
         if !query.is_empty() {
             url.query_pairs_mut().extend_pairs(query);
@@ -125,6 +127,16 @@ impl Client {
             self.unexpected(format!("nothing: the request has no form: {error}"))
         })?;
         Ok(request.header(CONTENT_TYPE, "application/json").body(bytes))
+    }
+}
+
+/// `segment` as it stays in a path. Dots alone would be taken out, and what is left would name
+/// something else; so they become a name that nothing has.
+fn kept(segment: &str) -> &str {
+    match segment {
+        "." => "%2E",
+        ".." => "%2E%2E",
+        other => other,
     }
 }
 

@@ -18,7 +18,7 @@ mod tests;
 
 pub use calls::{EventQuery, Order};
 pub use channels::{DeadLetterDecision, Waiting};
-pub use client::{ANSWER_TIMEOUT, Client};
+pub use client::{ANSWER_TIMEOUT, Client, STATUS_TIMEOUT};
 pub use download::Download;
 pub use error::ClientError;
 pub use target::{ApiToken, Host, Target, TargetError};

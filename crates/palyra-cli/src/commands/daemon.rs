@@ -1,13 +1,13 @@
 //! `palyra daemon`
 
-mod holder;
+pub(crate) mod holder;
 mod install;
 mod kept;
 mod logs;
 mod preflight;
 mod restart;
 mod run_here;
-mod running;
+pub(crate) mod running;
 mod start;
 mod status;
 mod stop;

@@ -3,10 +3,13 @@
 mod local;
 pub(crate) mod report;
 
-use palyra_client::ClientError;
+use std::path::Path;
+
 use palyra_common::api::{Check, CheckState, Doctor, Status};
 use serde::Serialize;
 
+use crate::commands::daemon::holder::Unheard;
+use crate::commands::daemon::running::{self, Seen};
 use crate::context::Context;
 use crate::failure::{Failure, Outcome};
 use crate::palyrad;
@@ -50,27 +53,30 @@ pub(crate) async fn run(context: &Context, arguments: Arguments) -> Outcome {
 /// Every check, those of this machine first.
 pub(crate) async fn examine(context: &Context) -> Result<Vec<Check>, Failure> {
     let mut checks = if context.is_remote() { Vec::new() } else { local::checks(context)? };
-    let client = context.client()?;
-    match context.waiting(client.status()).await {
-        Ok(status) => {
-            checks.push(running(&status));
+    let (client, found) = (context.client()?, look(context).await);
+    match found {
+        Ok(Seen::Answers(status)) => {
+            checks.push(runs(&status));
             checks.push(version(&status));
             let inside = client.doctor().await?.checks;
             // What the daemon checks as well, it knows better.
             checks.retain(|check| inside.iter().all(|known| known.name != check.name));
             checks.extend(inside);
         }
-        Err(ClientError::NotRunning { .. }) => {
+        Ok(Seen::Nobody) => {
             checks.push(not_running());
             checks.extend(preflight(context));
         }
-        Err(error) if context.is_remote() => return Err(error.into()),
-        Err(error) => {
-            let told = error.envelope();
+        Ok(Seen::Silent(pid)) => {
+            checks.push(silent(pid, &context.data_dir()?));
+            checks.extend(preflight(context));
+        }
+        Err(Failure::Told(told)) if !context.is_remote() => {
             let advice = Some(told.recovery_hint());
             checks.push(check("daemon", CheckState::Failed, told.to_string(), advice));
             checks.extend(preflight(context));
         }
+        Err(failure) => return Err(failure),
     }
     for advice in checks.iter_mut().filter_map(|check| check.advice.as_mut()) {
         *advice = context.out().complete(advice).into_owned();
@@ -78,17 +84,30 @@ pub(crate) async fn examine(context: &Context) -> Result<Vec<Check>, Failure> {
     Ok(checks)
 }
 
+async fn look(context: &Context) -> Result<Seen, Failure> {
+    if context.is_remote() {
+        let status = context.waiting(context.client()?.status()).await?;
+        return Ok(Seen::Answers(Box::new(status)));
+    }
+    running::seen(context, &context.data_dir()?).await
+}
+
 fn check(name: &str, state: CheckState, seen: String, advice: Option<&str>) -> Check {
     Check { name: name.into(), state, seen, advice: advice.map(Into::into), fixable: false }
 }
 
-fn running(status: &Status) -> Check {
+fn runs(status: &Status) -> Check {
     check("daemon", CheckState::Ok, format!("runs as process {}", status.pid), None)
 }
 
 fn not_running() -> Check {
     let advice = "Start it with `palyra daemon start`.";
     check("daemon", CheckState::Failed, "does not run".into(), Some(advice))
+}
+
+fn silent(pid: u32, data_dir: &Path) -> Check {
+    let Unheard { what, remedy } = Unheard::of(pid, data_dir);
+    check("daemon", CheckState::Failed, what, Some(&format!("To do: {remedy}.")))
 }
 
 fn version(status: &Status) -> Check {

@@ -1,7 +1,11 @@
 //! `palyra status`
 
+use palyra_client::ClientError;
+use palyra_common::ErrorCode;
 use palyra_common::api::Status;
 
+use crate::commands::daemon::holder::Unheard;
+use crate::commands::daemon::running::{self, Seen};
 use crate::context::Context;
 use crate::failure::{Failure, Outcome};
 use crate::output::{Output, Tone, printable};
@@ -15,10 +19,27 @@ use crate::table::{Cell, Table};
 pub(crate) struct Arguments {}
 
 pub(crate) async fn run(context: &Context) -> Outcome {
-    let status = context.waiting(context.client()?.status()).await?;
+    let status = if context.is_remote() {
+        context.waiting(context.client()?.status()).await?
+    } else {
+        heard(context).await?
+    };
     context.out().show(&status, text)?;
     let is_well = status.ready && status.vault.problem.is_none();
     if is_well { Ok(()) } else { Err(Failure::Faults) }
+}
+
+/// The status of the daemon of this machine. One that runs and does not answer is told as such.
+async fn heard(context: &Context) -> Result<Status, Failure> {
+    let data_dir = context.data_dir()?;
+    match running::seen(context, &data_dir).await? {
+        Seen::Answers(status) => Ok(*status),
+        Seen::Silent(pid) => {
+            let told = Unheard::of(pid, &data_dir).to_string();
+            Err(Failure::new(ErrorCode::ClientUnreachable, told))
+        }
+        Seen::Nobody => Err(ClientError::NotRunning { data_dir }.into()),
+    }
 }
 
 pub(crate) fn text(out: &Output, status: &Status) -> String {

@@ -264,7 +264,18 @@ fn a_daemon_whose_files_were_removed_is_found_and_stopped() {
             let status = world.palyra(&["daemon", "status", "--json"]).expect(7).json();
             assert_eq!((&status["pid"], &status["answers"]), (&daemon.id().into(), &false.into()));
             let refused = world.palyra(&["daemon", "start", "--json"]).expect(6);
-            assert!(refused.err.contains(&format!("process {}", daemon.id())), "{refused:?}");
+            let told =
+                format!("process {} serves {} and does not", daemon.id(), data_dir.display());
+            assert!(refused.err.contains(&told), "{refused:?}");
+            for arguments in [&["status"][..], &["secrets", "list"]] {
+                let same = world.palyra(&[arguments, &["--json"]].concat()).expect(3);
+                assert_eq!(same.error_code(), "client/unreachable");
+                assert!(same.err.contains(&told), "{same:?}");
+            }
+            for arguments in [&["daemon", "status"][..], &["doctor"]] {
+                let same = world.palyra(arguments).expect(7).out;
+                assert!(same.contains(&told), "{same}");
+            }
         }
         let stopped = world.palyra(&["daemon", "stop", "--json"]).expect(0).json();
         assert_eq!(stopped["pid"], daemon.id(), "removal {nth}");
@@ -357,4 +368,54 @@ fn a_busy_port_is_told_with_what_can_be_run() {
     let refused = world.palyra(&arguments).expect(6);
     assert_eq!(refused.error_code(), "daemon/address_in_use");
     assert!(refused.err.contains("`palyra daemon start -- --http-bind ADDRESS`"), "{refused:?}");
+}
+
+/// It hears nothing, so nobody waits for it.
+#[test]
+fn a_halted_daemon_is_told_as_such_and_ended_by_force() {
+    let world = World::new();
+    let mut daemon = world.palyrad();
+    let process = rustix::process::Pid::from_raw(daemon.id() as i32).unwrap();
+    rustix::process::kill_process(process, rustix::process::Signal::STOP).unwrap();
+    let told = format!("process {} serves", daemon.id());
+    let halted = world.palyra(&["status", "--json"]).expect(3);
+    assert_eq!(halted.error_code(), "client/unreachable");
+    assert!(halted.err.contains(&told) && halted.err.contains("was halted"), "{halted:?}");
+    assert!(halted.err.contains(&format!("kill -CONT {}", daemon.id())), "{halted:?}");
+    let refused = world.palyra(&["daemon", "stop", "--json"]).expect(6);
+    assert!(refused.err.contains("daemon stop --force"), "{refused:?}");
+    let stopped = world.palyra(&["daemon", "stop", "--force", "--json"]).expect(0).json();
+    assert_eq!(stopped["pid"], daemon.id());
+    daemon.wait(LIMIT).unwrap();
+    world.palyra(&["daemon", "status"]).expect(3);
+}
+
+/// Stands for a daemon in the moment after it was killed: it takes a connection and breaks it off.
+#[test]
+fn what_a_killed_daemon_breaks_off_is_asked_again() {
+    let world = World::new();
+    let _background = Background(&world);
+    std::fs::create_dir(world.data_dir()).unwrap();
+    std::fs::set_permissions(world.data_dir(), PermissionsExt::from_mode(0o700)).unwrap();
+    let socket = std::os::unix::net::UnixListener::bind(world.data_dir().join("palyra.sock"));
+    let socket = socket.unwrap();
+    let killed = std::thread::spawn(move || drop(socket.accept().unwrap()));
+    assert_eq!(start(&world)["ready"], true);
+    killed.join().unwrap();
+}
+
+#[test]
+fn the_log_of_a_daemon_in_the_foreground_is_not_said_to_be_a_file() {
+    let world = World::new();
+    let background = Background(&world);
+    start(&world);
+    let log = world.data_dir().join("log/palyrad.log");
+    let status = || world.palyra(&["daemon", "status", "--json"]).expect(0).json();
+    assert_eq!(status()["log"], log.to_str().unwrap());
+    drop(background);
+    let daemon = world.palyrad();
+    assert!(status()["log"].is_null(), "{}", status());
+    assert!(!world.palyra(&["daemon", "status"]).expect(0).out.contains("palyrad.log"));
+    let old = world.palyra(&["daemon", "logs"]).expect(0).err;
+    assert!(old.contains(&format!("process {} logs where it was started", daemon.id())), "{old}");
 }

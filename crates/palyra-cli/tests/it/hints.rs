@@ -133,7 +133,7 @@ fn whoever_waits_for_a_daemon_that_hangs_is_told() {
     let world = World::new();
     std::fs::create_dir(world.data_dir()).unwrap();
     let hanging = UnixListener::bind(world.data_dir().join("palyra.sock")).unwrap();
-    let says = "Waiting for the daemon, for up to 30 s";
+    let says = "Waiting for the daemon, for up to 10 s";
     let seen = watched(&world, "status", says, |_| drop(hanging));
     assert!(seen.contains(says) && seen.contains("code=3"), "{seen}");
 }

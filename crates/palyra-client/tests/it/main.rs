@@ -125,3 +125,18 @@ async fn a_token_goes_to_the_host_and_segments_are_escaped() {
     assert!(head.starts_with("DELETE /admin/v1/secrets/agent:a%2Fb/x%3Fy HTTP/1.1\r\n"), "{head}");
     assert!(head.contains("authorization: Bearer ply_abc\r\n"), "{head}");
 }
+
+/// The path would lose such a segment, and a deletion would name the folder above.
+#[tokio::test]
+async fn dots_alone_name_nothing_else() {
+    for (name, sent) in [("..", "%252E%252E"), (".", "%252E")] {
+        let folder = ScratchDir::new().unwrap();
+        let listener = UnixListener::bind(folder.path().join(SOCKET)).unwrap();
+        let gone = "HTTP/1.1 204 No Content\r\n\r\n";
+        let serve = async { answer(listener.accept().await.unwrap().0, gone).await };
+        let client = local(folder.path());
+        let (_, head) = tokio::join!(client.delete_secret("global", name), serve);
+        let line = format!("DELETE /admin/v1/secrets/global/{sent} HTTP/1.1\r\n");
+        assert!(head.starts_with(&line), "{head}");
+    }
+}

@@ -1,22 +1,95 @@
 //! The process that serves a data directory, found without its files: they may be gone.
 
+use std::fmt;
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 
+use palyra_common::ErrorCode;
 use rustix::process::geteuid;
 
 use super::kept;
+use crate::context::Context;
+use crate::failure::Failure;
 use crate::files;
 
 /// What palyrad does instead of serving.
 const OTHER_WORK: [&str; 5] = ["config", "preflight", "restore", "verify-backup", "openapi"];
 
 /// The palyrad of this user that serves `data_dir`. None where the system does not tell.
-pub(super) fn find(data_dir: &Path) -> Option<u32> {
+pub(crate) fn find(data_dir: &Path) -> Option<u32> {
     let asked = files::without_links(data_dir);
     let entries = std::fs::read_dir("/proc").ok()?.flatten();
     let mut numbers = entries.filter_map(|entry| entry.file_name().to_str()?.parse().ok());
     numbers.find(|pid| serves(*pid, &asked).unwrap_or(false))
+}
+
+/// Whether the process is the palyrad of this user that serves `data_dir`.
+pub(super) fn is_on(data_dir: &Path, pid: u32) -> bool {
+    serves(pid, &files::without_links(data_dir)).unwrap_or(false)
+}
+
+/// Whether the process was halted, as by Ctrl-Z: it does nothing until it is told to go on.
+pub(super) fn is_halted(pid: u32) -> bool {
+    matches!(state(pid), Some('T' | 't'))
+}
+
+/// The letter of what the process does.
+pub(super) fn state(pid: u32) -> Option<char> {
+    let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
+    stat.rsplit(") ").next()?.chars().next()
+}
+
+/// Whether what the process logs goes to `log`. None where the system does not tell.
+pub(super) fn logs_to(log: &Path, pid: u32) -> Option<bool> {
+    let goes = std::fs::metadata(format!("/proc/{pid}/fd/2")).ok()?;
+    let is_same = |log: std::fs::Metadata| (log.dev(), log.ino()) == (goes.dev(), goes.ino());
+    Some(std::fs::metadata(log).is_ok_and(is_same))
+}
+
+/// What is said of a daemon that runs and cannot be reached, and what to do.
+pub(crate) struct Unheard {
+    pub(crate) what: String,
+    pub(crate) remedy: String,
+}
+
+impl Unheard {
+    pub(crate) fn of(pid: u32, data_dir: &Path) -> Self {
+        let serves = format!("process {pid} serves {}", data_dir.display());
+        if is_halted(pid) {
+            return Self {
+                what: format!("{serves} and was halted, as by Ctrl-Z"),
+                remedy: format!(
+                    "let it go on with `kill -CONT {pid}`, or end it with `palyra daemon stop \
+                     --force`"
+                ),
+            };
+        }
+        Self {
+            what: format!(
+                "{serves} and does not answer: it is starting, it hangs, or its socket was removed"
+            ),
+            remedy: "stop it with `palyra daemon stop`, and with --force if it hangs".into(),
+        }
+    }
+}
+
+impl fmt::Display for Unheard {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}; {}", self.what, self.remedy)
+    }
+}
+
+/// What is told where a command fails: that no daemon runs is wrong of one whose socket is gone.
+pub(crate) fn explained(context: &Context, failure: Failure) -> Failure {
+    let says_none_runs = matches!(&failure, Failure::Told(told)
+        if told.known_code() == Some(ErrorCode::ClientDaemonNotRunning));
+    if !says_none_runs || context.is_remote() {
+        return failure;
+    }
+    let Ok(data_dir) = context.data_dir() else { return failure };
+    find(&data_dir).map_or(failure, |pid| {
+        Failure::new(ErrorCode::ClientUnreachable, Unheard::of(pid, &data_dir).to_string())
+    })
 }
 
 fn serves(pid: u32, asked: &Path) -> Option<bool> {

@@ -7,6 +7,7 @@ use std::time::Duration;
 use palyra_common::ErrorCode;
 use serde_json::json;
 
+use super::holder;
 use crate::context::Context;
 use crate::failure::{Failure, Outcome};
 use crate::log_file::{self, Follower};
@@ -37,9 +38,17 @@ pub(crate) struct Arguments {
 }
 
 pub(super) async fn run(context: &Context, arguments: &Arguments) -> Outcome {
-    let path = log_file::path(&context.own_data_dir("daemon logs")?);
+    let data_dir = context.own_data_dir("daemon logs")?;
+    let path = log_file::path(&data_dir);
     let wrong = |error: std::io::Error| missing(&path, error);
     let (lines, end) = log_file::last_lines(&path, 0, arguments.lines).map_err(wrong)?;
+    if let Some(pid) = holder::find(&data_dir)
+        && holder::logs_to(&path, pid) == Some(false)
+    {
+        context.out().note(&format!(
+            "These lines are of an earlier daemon: process {pid} logs where it was started."
+        ));
+    }
     if !arguments.follow {
         if !context.out().is_json() {
             return context.out().print(&shown(&mut lines.iter().map(String::as_str)));

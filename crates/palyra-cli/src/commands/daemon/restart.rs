@@ -68,7 +68,11 @@ pub(super) async fn run(context: &Context, arguments: Arguments) -> Outcome {
     };
     let variables = before.map(|pid| variables_of(context, pid)).unwrap_or_default();
     respect_hindrance(context, &options, &variables)?;
-    let stopped = if managed { before } else { stop::stop(context, wait).await? };
+    let stopped = if managed {
+        before
+    } else {
+        stop::stop(context, &stop::Arguments { wait, force: false }).await?
+    };
     let told = options.iter().map(|option| {
         // An address may hold a password.
         shapes::redact_suspects(&option.to_string_lossy()).into_owned()

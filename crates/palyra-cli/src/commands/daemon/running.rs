@@ -9,7 +9,7 @@ use palyra_common::api::Status;
 use palyra_common::data_dir::{RUNTIME_FILE, Running};
 use rustix::process::{Pid, Signal, kill_process, test_kill_process};
 
-use super::holder;
+use super::holder::{self, Unheard};
 use crate::context::Context;
 use crate::failure::{Failure, Outcome};
 use crate::files;
@@ -18,6 +18,11 @@ const RUNTIME_FILE_BYTES: u64 = 64 << 10;
 /// How long a daemon that answers may take to write its runtime file.
 const FILE_LIMIT: Duration = Duration::from_secs(2);
 pub(super) const POLL: Duration = Duration::from_millis(50);
+/// How long a daemon that was killed may take to be gone.
+const BREAKS_OFF_LIMIT: Duration = Duration::from_secs(2);
+const LOOK_FOR_HALTED_EVERY: Duration = Duration::from_secs(1);
+/// How long the system may take to end a process that was killed.
+const KILL_LIMIT: Duration = Duration::from_secs(10);
 /// A day: no start or stop takes longer, and clocks cannot count to every number of seconds.
 const LONGEST_WAIT: u64 = 86_400;
 
@@ -36,7 +41,7 @@ pub(super) async fn status(context: &Context) -> Result<Option<Status>, Failure>
 }
 
 /// What is seen of the daemon of a data directory.
-pub(super) enum Seen {
+pub(crate) enum Seen {
     Answers(Box<Status>),
     /// The process runs and cannot be reached: it starts, hangs, or its socket is gone.
     Silent(u32),
@@ -54,23 +59,43 @@ impl Seen {
 }
 
 /// Looks for the daemon on `data_dir`, first on its socket and then among the processes.
-pub(super) async fn seen(context: &Context, data_dir: &Path) -> Result<Seen, Failure> {
+pub(crate) async fn seen(context: &Context, data_dir: &Path) -> Result<Seen, Failure> {
+    let client = context.client()?;
     let silent = || holder::find(data_dir).map(Seen::Silent);
-    match context.waiting(context.client()?.status()).await {
-        Ok(status) => Ok(Seen::Answers(Box::new(status))),
-        Err(ClientError::NotRunning { .. }) => Ok(silent().unwrap_or(Seen::Nobody)),
-        Err(error @ ClientError::Unreachable { .. }) => silent().ok_or_else(|| error.into()),
-        Err(error) => Err(error.into()),
+    let deadline = Instant::now() + BREAKS_OFF_LIMIT;
+    loop {
+        let asked = tokio::select! {
+            asked = context.waiting(client.status()) => asked,
+            pid = halted(data_dir) => return Ok(Seen::Silent(pid)),
+        };
+        match asked {
+            Ok(status) => return Ok(Seen::Answers(Box::new(status))),
+            Err(ClientError::NotRunning { .. }) => return Ok(silent().unwrap_or(Seen::Nobody)),
+            // One that was just killed breaks off what it is asked before its socket is closed.
+            Err(ClientError::Unreachable { .. }) if Instant::now() < deadline => {
+                tokio::time::sleep(POLL).await;
+            }
+            Err(error @ ClientError::Unreachable { .. }) => {
+                return silent().ok_or_else(|| error.into());
+            }
+            Err(error) => return Err(error.into()),
+        }
+    }
+}
+
+/// Waits until the daemon on `data_dir` is seen to be halted, which no answer comes of.
+async fn halted(data_dir: &Path) -> u32 {
+    loop {
+        tokio::time::sleep(LOOK_FOR_HALTED_EVERY).await;
+        if let Some(pid) = holder::find(data_dir).filter(|pid| holder::is_halted(*pid)) {
+            return pid;
+        }
     }
 }
 
 /// What is said where a daemon that cannot be reached is in the way.
 pub(super) fn in_the_way(pid: u32, data_dir: &Path) -> Failure {
-    Failure::conflict(format!(
-        "process {pid} serves {} and does not answer: it is starting, it hangs, or its socket was \
-         removed; stop it with `palyra daemon stop`",
-        data_dir.display()
-    ))
+    Failure::conflict(Unheard::of(pid, data_dir).to_string())
 }
 
 /// The process of the daemon on `data_dir` that has answered with `status`.
@@ -126,18 +151,44 @@ pub(super) async fn terminate(pid: Pid, limit: Duration) -> Outcome {
             return Err(Failure::machine(format!("process {pid} could not be told: {error}")));
         }
     }
+    if ends(pid, limit).await {
+        return Ok(());
+    }
+    Err(Failure::conflict(format!(
+        "process {pid} was told to stop and still runs after {} s; `palyra daemon logs` shows what \
+         it does, `palyra daemon stop --force` ends it",
+        limit.as_secs()
+    )))
+}
+
+/// Ends the process without asking it, if it still is the palyrad on `data_dir`: its number may be
+/// another's by now.
+pub(super) async fn kill(data_dir: &Path, number: u32, pid: Pid) -> Outcome {
+    if !is_alive(pid) {
+        return Ok(());
+    }
+    if !holder::is_on(data_dir, number) {
+        let what = format!("process {number} is no palyrad on {}", data_dir.display());
+        return Err(Failure::conflict(format!("{what}; it was not ended")));
+    }
+    match kill_process(pid, Signal::KILL) {
+        Ok(()) if ends(pid, KILL_LIMIT).await => Ok(()),
+        Err(rustix::io::Errno::SRCH) => Ok(()),
+        Ok(()) => Err(Failure::machine(format!("process {pid} was killed and does not end"))),
+        Err(error) => Err(Failure::machine(format!("process {pid} cannot be killed: {error}"))),
+    }
+}
+
+/// Whether the process ends within `limit`.
+async fn ends(pid: Pid, limit: Duration) -> bool {
     let deadline = Instant::now() + limit;
     while is_alive(pid) {
         if Instant::now() >= deadline {
-            return Err(Failure::conflict(format!(
-                "process {pid} was told to stop and still runs after {} s; `palyra daemon logs` \
-                 shows what it does",
-                limit.as_secs()
-            )));
+            return false;
         }
         tokio::time::sleep(POLL).await;
     }
-    Ok(())
+    true
 }
 
 /// Whether the process runs. One that has ended but whose parent has not looked is no longer alive.
@@ -145,7 +196,6 @@ fn is_alive(pid: Pid) -> bool {
     if test_kill_process(pid).is_err() {
         return false;
     }
-    let stat = std::fs::read_to_string(format!("/proc/{}/stat", pid.as_raw_nonzero()));
-    let state = stat.ok().and_then(|stat| stat.rsplit(") ").next()?.chars().next());
-    !matches!(state, Some('Z' | 'X'))
+    let number = pid.as_raw_nonzero().get().unsigned_abs();
+    !matches!(holder::state(number), Some('Z' | 'X'))
 }

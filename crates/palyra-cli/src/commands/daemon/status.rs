@@ -3,6 +3,7 @@
 use palyra_common::Timestamp;
 use serde::Serialize;
 
+use super::holder::{self, Unheard};
 use super::running::{self, Seen};
 use crate::context::Context;
 use crate::exit::Exit;
@@ -37,11 +38,15 @@ struct DaemonStatus {
     started_at: Option<Timestamp>,
     http: Option<String>,
     data_dir: String,
-    log: String,
+    /// Where it logs, if that is the log of a daemon in the background; otherwise whoever started
+    /// it has chosen.
+    log: Option<String>,
     /// The unit, where it is installed.
     unit: Option<String>,
     /// Whether systemd runs it.
     managed: bool,
+    #[serde(skip)]
+    unheard: Option<String>,
 }
 
 pub(super) async fn run(context: &Context) -> Outcome {
@@ -52,7 +57,7 @@ pub(super) async fn run(context: &Context) -> Outcome {
         Seen::Answers(status) => Some(status),
         Seen::Silent(_) | Seen::Nobody => None,
     };
-    let unit = Unit::of(&data_dir)?;
+    let (unit, log) = (Unit::of(&data_dir)?, log_file::path(&data_dir));
     let found = DaemonStatus {
         running: pid.is_some(),
         ready: status.as_ref().is_some_and(|status| status.ready),
@@ -62,7 +67,10 @@ pub(super) async fn run(context: &Context) -> Outcome {
         version: status.as_ref().map(|status| status.version.clone()),
         started_at: status.as_ref().map(|status| status.started_at),
         http: status.as_ref().map(|status| status.http.clone()),
-        log: log_file::path(&data_dir).display().to_string(),
+        log: pid
+            .is_none_or(|pid| holder::logs_to(&log, pid) != Some(false))
+            .then(|| log.display().to_string()),
+        unheard: pid.filter(|_| !answers).map(|pid| Unheard::of(pid, &data_dir).to_string()),
         data_dir: data_dir.display().to_string(),
         managed: pid.is_some_and(|pid| unit.manages(pid)),
         unit: unit.is_installed().then(|| unit.path().display().to_string()),
@@ -84,13 +92,7 @@ fn text(out: &Output, found: &DaemonStatus) -> String {
                 format!("palyrad runs as process {pid} and is not ready, it waits for: {parts}");
             out.paint(Tone::Doubtful, &told)
         }
-        (Some(pid), false) => out.paint(
-            Tone::Bad,
-            &format!(
-                "palyrad runs as process {pid} and does not answer: it is starting, it hangs, or \
-                 its socket was removed; `palyra daemon stop` stops it"
-            ),
-        ),
+        (Some(_), false) => out.paint(Tone::Bad, found.unheard.as_deref().unwrap_or_default()),
         (None, _) => {
             out.paint(Tone::Bad, "palyrad does not run; start it with `palyra daemon start`")
         }
@@ -100,7 +102,8 @@ fn text(out: &Output, found: &DaemonStatus) -> String {
         table.field("since", at.to_string());
     }
     table.field("data", found.data_dir.as_str());
-    table.field("log", found.log.as_str());
+    let elsewhere = "where whoever started it has its output, as a terminal";
+    table.field("log", found.log.as_deref().unwrap_or(elsewhere));
     table.field("service", found.unit.as_deref().unwrap_or("not installed"));
     format!("{head}\n{}", table.render(out))
 }

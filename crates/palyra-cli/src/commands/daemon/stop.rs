@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use serde_json::json;
 
+use super::holder;
 use super::running::{self, Seen};
 use crate::context::Context;
 use crate::failure::{Failure, Outcome};
@@ -12,20 +13,24 @@ use crate::service::{self, Unit};
 /// Stop the daemon, and wait for its end
 ///
 /// It finishes what it is doing. It is found also where its socket or its data directory was
-/// removed. That none runs is no failure.
+/// removed. With --force one that hangs is killed: what it has acknowledged is on the disk, what it
+/// was doing is settled by the next start as after a crash. That none runs is no failure.
 #[derive(Debug, clap::Args)]
 #[command(
     verbatim_doc_comment,
-    after_help = "Examples:\n  palyra daemon stop\n  palyra daemon stop --wait 120"
+    after_help = "Examples:\n  palyra daemon stop\n  palyra daemon stop --wait 120\n  palyra daemon stop --force --wait 5"
 )]
 pub(crate) struct Arguments {
     /// How many seconds to wait
     #[arg(long, value_name = "SECONDS", default_value = "60", value_parser = running::wait())]
     pub(super) wait: u64,
+    /// Kill it if it still runs then
+    #[arg(long)]
+    pub(super) force: bool,
 }
 
 pub(super) async fn run(context: &Context, arguments: &Arguments) -> Outcome {
-    let stopped = stop(context, arguments.wait).await?;
+    let stopped = stop(context, arguments).await?;
     let told = match stopped {
         Some(pid) => format!("palyrad (process {pid}) has stopped.\n"),
         None => "No daemon runs.\n".into(),
@@ -34,7 +39,7 @@ pub(super) async fn run(context: &Context, arguments: &Arguments) -> Outcome {
 }
 
 /// Stops it, and says which process it was.
-pub(super) async fn stop(context: &Context, seconds: u64) -> Result<Option<u32>, Failure> {
+pub(super) async fn stop(context: &Context, arguments: &Arguments) -> Result<Option<u32>, Failure> {
     let data_dir = context.own_data_dir("daemon stop")?;
     let (number, pid) = match running::seen(context, &data_dir).await? {
         Seen::Nobody => return Ok(None),
@@ -49,6 +54,15 @@ pub(super) async fn stop(context: &Context, seconds: u64) -> Result<Option<u32>,
         // systemd would take an end that it did not ask for as a reason to start it again.
         service::systemctl(&["stop", unit.name()]).map_err(Failure::machine)?;
     }
-    running::terminate(pid, Duration::from_secs(seconds)).await?;
+    let halted = holder::is_halted(number);
+    if halted && !arguments.force {
+        // It would not even hear that it is to stop.
+        return Err(running::in_the_way(number, &data_dir));
+    }
+    let limit = if halted { Duration::ZERO } else { Duration::from_secs(arguments.wait) };
+    match running::terminate(pid, limit).await {
+        Err(_) if arguments.force => running::kill(&data_dir, number, pid).await?,
+        told => told?,
+    }
     Ok(Some(number))
 }

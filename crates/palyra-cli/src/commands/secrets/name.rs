@@ -17,7 +17,8 @@ impl FromStr for SecretName {
 
     fn from_str(text: &str) -> Result<Self, Self::Err> {
         let (scope, name) = text.split_once('/').unwrap_or((DEFAULT_SCOPE, text));
-        if scope.is_empty() || name.is_empty() || name.contains('/') {
+        let is_none = |word: &str| matches!(word, "" | "." | "..");
+        if is_none(scope) || is_none(name) || name.contains('/') {
             return Err("a secret is named NAME or SCOPE/NAME, as connector:discord/token".into());
         }
         Ok(Self { scope: scope.into(), name: name.into() })
@@ -39,7 +40,7 @@ mod tests {
         let named = |text: &str| text.parse::<SecretName>().map(|name| name.to_string());
         assert_eq!(named("openai"), Ok("global/openai".into()));
         assert_eq!(named("connector:discord/token"), Ok("connector:discord/token".into()));
-        for text in ["", "/", "a/", "/b", "a/b/c"] {
+        for text in ["", "/", "a/", "/b", "a/b/c", "../x", "x/..", "..", ".", "./x"] {
             assert!(named(text).is_err(), "{text:?}");
         }
     }
