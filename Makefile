@@ -25,6 +25,8 @@ install: ## Put palyrad and palyra, built for daily use, into PREFIX/bin (~/.loc
 	$(CARGO) build --release $(PROGRAMS)
 	install -d "$(PREFIX)/bin"
 	install -m 755 "$(call built,release)/palyrad" "$(call built,release)/palyra" "$(PREFIX)/bin"
+	@case ":$$PATH:" in *":$(PREFIX)/bin:"*) ;; \
+	*) echo "$(PREFIX)/bin is not in your PATH: add it in your shell's profile" ;; esac
 
 check: ## Quick checks: format, lints, tidy, drift of generated files, unit tests
 	@scripts/bootstrap check

@@ -5,4 +5,5 @@
 mod bench;
 mod bootstrap;
 mod fixture;
+mod install;
 mod tidy;
