@@ -37,7 +37,7 @@ pub use inbound::{Accepted, AuthorKind, Content, Inbound, InboundEvent, InboundS
 pub use operation::{EntryKey, Envelope, Operation, Release};
 pub use outbox::{
     Attempt, Begun, COUNTED, Dice, Due, Enqueued, MAX_REPLAYED, Outbox, PartView, QueueView,
-    Report, Settled, SystemDice, enqueue,
+    Report, Settled, SystemDice, doubt_what_came_back, enqueue,
 };
 pub use retention::rules;
 pub use settings::QueueSettings;

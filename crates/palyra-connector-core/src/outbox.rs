@@ -6,6 +6,7 @@ mod enqueue;
 mod human;
 mod look;
 mod many;
+mod restored;
 
 use std::sync::Arc;
 
@@ -18,6 +19,7 @@ pub use attempt::{Attempt, Begun, Due, Report, Settled};
 pub use enqueue::{Enqueued, enqueue};
 pub use look::{COUNTED, PartView, QueueView};
 pub use many::MAX_REPLAYED;
+pub use restored::doubt_what_came_back;
 
 /// Told when something may be due in an outbox.
 pub(crate) const TOPIC: Topic = Topic::new("outbox");

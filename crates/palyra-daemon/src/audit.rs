@@ -8,14 +8,19 @@ use serde_json::Value;
 
 use crate::app::App;
 
-/// An entry about this node.
+/// Writes an entry about this node.
 pub(crate) async fn about_node(
     db: &Database,
     at: Timestamp,
     action: &str,
 ) -> Result<(), StorageError> {
+    add(db, of_node(db, at, action)).await
+}
+
+/// An entry about this node, to be written with what it is about.
+pub(crate) fn of_node(db: &Database, at: Timestamp, action: &str) -> JournalEvent {
     let subject = format!("node:{}", db.incarnation());
-    add(db, entry(at, "system", action, &subject, "palyrad", "{}".into())).await
+    entry(at, "system", action, &subject, "palyrad", "{}".into())
 }
 
 /// Who had the daemon do something, with which credential, and from where.

@@ -63,10 +63,14 @@ pub(crate) enum Command {
     },
     /// Restore a backup into an empty data directory or Postgres database, and exit
     ///
-    /// All of it is checked on the way; nothing is left of a backup that is not whole.
+    /// All of it is checked on the way; nothing is left of a backup that is not whole. Logins that
+    /// the backup holds are ended, and messages that had not gone out wait for somebody to decide.
     Restore {
         /// The backup
         file: PathBuf,
+        /// Write JSON
+        #[arg(long)]
+        json: bool,
     },
     /// Check that a backup is whole and its audit trail unbroken
     VerifyBackup {

@@ -1,6 +1,7 @@
 //! `palyrad`: the composition root. It reads the configuration, opens the database, starts the
 //! services and stops them again; what they do is in the crates below.
 
+mod aftermath;
 mod app;
 mod audit;
 mod channels;
@@ -51,8 +52,8 @@ fn run(flags: &Flags) -> Result<ExitCode, Failure> {
         }
         Some(Command::Config(command)) => return config_command::run(flags, command),
         Some(Command::Preflight { json }) => return doctor::preflight(flags, *json),
-        Some(Command::Restore { file }) => {
-            runtime()?.block_on(restore::restore(flags, file))?;
+        Some(Command::Restore { file, json }) => {
+            runtime()?.block_on(restore::restore(flags, file, *json))?;
             return Ok(ExitCode::SUCCESS);
         }
         Some(Command::VerifyBackup { file, json }) => return restore::verify(file, *json),

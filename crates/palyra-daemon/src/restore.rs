@@ -7,11 +7,13 @@ use std::process::ExitCode;
 use std::sync::Arc;
 use std::time::Duration;
 
+use palyra_common::time::Clock;
 use palyra_storage::backup::{self, Progress, Verified};
-use palyra_storage::{Database, MIGRATIONS, OpenOptions, SystemClock, describe};
+use palyra_storage::{Database, MIGRATIONS, OpenOptions, StorageError, SystemClock, describe};
 use palyra_vault::{KeyState, Redactor, Vault, VaultConfig};
 use tokio::sync::watch;
 
+use crate::aftermath;
 use crate::config;
 use crate::config_command::json;
 use crate::failure::Failure;
@@ -21,7 +23,7 @@ use crate::flags::Flags;
 const TELL_EVERY: Duration = Duration::from_secs(1);
 
 /// Restores `file` to where the daemon would look for its data.
-pub(crate) async fn restore(flags: &Flags, file: &Path) -> Result<(), Failure> {
+pub(crate) async fn restore(flags: &Flags, file: &Path, as_json: bool) -> Result<(), Failure> {
     let data_dir = flags.data_dir().ok_or(Failure::NoDataDir)?;
     crate::folder::check(&data_dir)?;
     let loaded = config::load(&flags.given(), &data_dir)?;
@@ -34,22 +36,48 @@ pub(crate) async fn restore(flags: &Flags, file: &Path) -> Result<(), Failure> {
         restored = backup::restore(input, options.clone(), progress) => restored?,
         never = tell(told) => never,
     };
-    report(&restored, &data_dir);
-    // What was restored stays, whatever there is to say about the key.
-    if let Some(told) = key_needed(options, &loaded.config.vault).await {
-        crate::print(&format!("{told}\n"));
+    warn(&restored);
+    // What was restored stays, whatever follows.
+    let (mut told, mut found) = (vec![line(&restored, &data_dir)], serde_json::json!({}));
+    match Database::open(options).await {
+        Ok(db) => {
+            match aftermath::settle(&db, SystemClock.now()).await {
+                Ok(Some(settled)) => {
+                    told.extend(settled.told());
+                    found = settled.to_json();
+                }
+                Ok(None) => {}
+                Err(error) => say(&left_to_the_start(&error)),
+            }
+            told.extend(key_needed(&db, &data_dir, &loaded.config.vault).await);
+            db.close().await;
+        }
+        Err(error) => say(&left_to_the_start(&error)),
+    }
+    if as_json {
+        let content = restored.content;
+        found["rows"] = content.rows.into();
+        found["blobs"] = content.blobs.into();
+        found["missing_blobs"] = restored.missing.count.into();
+        found["schema"] = restored.schema.into();
+        found["told"] = told.into();
+        crate::print(&json(&found));
+    } else {
+        told.iter().for_each(|told| crate::print(&format!("{told}\n")));
     }
     Ok(())
 }
 
+fn left_to_the_start(error: &StorageError) -> String {
+    let why = describe(error);
+    format!("{why}\nlogins and messages of the backup are seen to when the daemon starts")
+}
+
 /// Which master key the restored secrets need, and what to do for it.
-async fn key_needed(options: OpenOptions, config: &VaultConfig) -> Option<String> {
-    let data_dir = options.data_dir.clone();
-    let db = Database::open(options).await.ok()?;
+async fn key_needed(db: &Database, data_dir: &Path, config: &VaultConfig) -> Option<String> {
     let (clock, redactor) = (Arc::new(SystemClock), Redactor::new());
-    let vault = Vault::unread(db.clone(), clock, config, &data_dir, redactor).ok()?;
+    let vault = Vault::unread(db.clone(), clock, config, data_dir, redactor).ok()?;
     let (state, source) = (vault.check().await, vault.key_source());
-    db.close().await;
     match state {
         Ok(KeyState::NotMade) => None,
         Ok(KeyState::Usable(id)) => {
@@ -108,8 +136,9 @@ async fn tell(told: watch::Receiver<Progress>) -> ! {
     }
 }
 
-fn report(restored: &Verified, data_dir: &Path) {
-    let Verified { schema, content, missing, journal, .. } = restored;
+/// Tells what is wrong with what was restored.
+fn warn(restored: &Verified) {
+    let Verified { missing, journal, .. } = restored;
     for id in &missing.named {
         say(&format!("blob {id} had no content when the backup was made"));
     }
@@ -122,13 +151,14 @@ fn report(restored: &Verified, data_dir: &Path) {
             told.recovery_hint()
         ));
     }
-    let Progress { rows, blobs, .. } = content;
-    let line = format!(
-        "palyrad has restored {rows} rows and {blobs} blobs, schema {schema}, data in {}\n",
+}
+
+fn line(restored: &Verified, data_dir: &Path) -> String {
+    let (schema, Progress { rows, blobs, .. }) = (restored.schema, restored.content);
+    format!(
+        "palyrad has restored {rows} rows and {blobs} blobs, schema {schema}, data in {}",
         data_dir.display()
-    );
-    // A closed standard output is no reason to fail.
-    let _ = std::io::stdout().write_all(line.as_bytes());
+    )
 }
 
 fn say(line: &str) {

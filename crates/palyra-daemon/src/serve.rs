@@ -11,6 +11,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use palyra_common::data_dir::{self, Surroundings};
+use palyra_common::time::Clock;
 use palyra_storage::blob::{BlobStore, S3Credentials};
 use palyra_storage::lease::LeaseKeeper;
 use palyra_storage::retention::{Sweeper, ground_rules};
@@ -27,7 +28,7 @@ use crate::failure::Failure;
 use crate::runtime_file::RuntimeFile;
 use crate::transport::http::{Listeners, login_link, router};
 use crate::transport::{grpc, http};
-use crate::{audit, folder, log, metrics, settings};
+use crate::{aftermath, audit, folder, log, metrics, settings};
 
 /// How often old rows are looked for.
 const SWEEP_EVERY: palyra_common::time::Duration = palyra_common::time::Duration::from_mins(10);
@@ -56,6 +57,10 @@ pub(crate) async fn serve(given: Given, data_dir: &Path, loaded: Loaded) -> Resu
             return Ok(());
         }
     };
+    // Where a restore was killed before it could do so itself.
+    if let Some(found) = aftermath::settle(&db, SystemClock.now()).await? {
+        tracing::warn!(found = %found.to_json(), "the database was restored from a backup");
+    }
     let (ask, asked) = watch::channel(None);
     let (clock, metrics) = (Arc::new(SystemClock), metrics::start()?);
     let start = parts::Start { db, clock, given, loaded, log, metrics, redactor };

@@ -45,7 +45,14 @@ pub use restore::restore;
 pub(crate) use values::Value;
 
 use crate::blob::BlobId;
-use crate::journal;
+use crate::store::counters;
+use crate::{StorageError, Tx, journal};
+
+/// Whether nobody has seen yet to what a restore has brought back: logins that were ended since,
+/// messages that were sent since. Whoever is told so sees to it in this transaction; nobody else is.
+pub fn first_look(tx: &mut Tx<'_>) -> Result<bool, StorageError> {
+    counters::take_restored(tx)
+}
 
 /// How far an operation has come.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]

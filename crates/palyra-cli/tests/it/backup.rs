@@ -46,9 +46,18 @@ fn a_backup_is_made_checked_and_restored() {
     for part in [key_id.as_str(), ".config/palyra/keys/", "what to do", "nothing else is"] {
         assert!(told.contains(part), "{part}: {told}");
     }
+    assert!(told.contains("all logins were ended (0)"), "{told}");
     assert_eq!(std::fs::read(elsewhere.join("stray")).unwrap(), b"stays");
     let again = world.palyra(&[&asked[..], &["--yes"]].concat()).expect(6).err;
     assert!(again.contains(elsewhere.join("palyra.db").to_str().unwrap()), "{again}");
+    let third = world.home().join("third");
+    let asked = ["--json", "--data-dir", third.to_str().unwrap(), "backup", "restore", "b.tar.gz"];
+    let told = world.palyra(&[&asked[..], &["--yes"]].concat()).expect(0).json();
+    assert_eq!(told["login_codes_ended"], 1, "the link of the first start: {told}");
+    for count in ["logins_ended", "tokens_valid", "messages_in_doubt"] {
+        assert_eq!(told[count], 0, "{told}");
+    }
+    assert_eq!(told["data_dir"], third.to_str().unwrap());
 }
 
 /// In a folder that others write to, the name of the unfinished file could be taken on purpose.

@@ -141,10 +141,11 @@ impl Changing<'_> {
         let step = match part.entry.state {
             OutboxState::Held => self.step(part, Event::Approved),
             OutboxState::Dead => self.step(part, Event::Replayed),
+            // Only where a restore has made it so: it waits for a decision of its own.
+            OutboxState::Unknown => return Ok(0),
             OutboxState::Pending
             | OutboxState::Sending
             | OutboxState::Delivered
-            | OutboxState::Unknown
             | OutboxState::Cancelled => Step::Unchanged(Why::NotNow),
         };
         let entry = match step {

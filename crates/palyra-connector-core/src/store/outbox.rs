@@ -154,6 +154,13 @@ const ENVELOPE: Sql = sql!(concat!(
     " FROM outbox WHERE connector_id = $1 AND envelope_id = $2 ORDER BY part"
 ));
 
+/// Whatever has not ended and waits for nobody's decision.
+const DOUBT_ALL: Sql = sql!(
+    "UPDATE outbox SET state = 'unknown', aside = 1, doubtful = 1, due_at = NULL,
+         attempt_token = NULL, last_error = $2, changed_at = $1, version = version + 1
+     WHERE state IN ('pending', 'sending') OR (state = 'unknown' AND aside = 0)"
+);
+
 const SWEEP: Sql = claim_sql!(
     "DELETE FROM outbox WHERE (connector_id, envelope_id, part) IN (
          SELECT connector_id, envelope_id, part FROM outbox
@@ -360,6 +367,11 @@ pub(crate) fn envelope(
 ) -> Result<Vec<Stored>, StorageError> {
     let params = params![connector.as_str(), envelope.as_str()];
     tx.query(&ENVELOPE, params, |row| read(row, connector))
+}
+
+/// Sets everything aside that would go out by itself, as unknown. Says how many that were.
+pub(crate) fn doubt_all(tx: &mut Tx<'_>, now: Timestamp, error: &str) -> Result<u64, StorageError> {
+    tx.execute(&DOUBT_ALL, params![now, error])
 }
 
 /// Removes some dead entries that nobody has looked at since `before`.

@@ -77,6 +77,8 @@ const DUE_CONNECTORS: Sql = sql!(
           WHERE connector_id = connectors.id AND due_at IS NOT NULL) <= $1"
 );
 
+const CLEAR: Sql = sql!("UPDATE outbox_lanes SET head_seq = NULL, due_at = NULL, depth = 0");
+
 /// Whoever is about to append to one of these waits, and then begins it anew.
 const SWEEP: Sql = claim_sql!(
     "DELETE FROM outbox_lanes WHERE (connector_id, conversation) IN (
@@ -198,6 +200,11 @@ pub(crate) fn due_connectors(
     now: Timestamp,
 ) -> Result<Vec<ConnectorId>, StorageError> {
     tx.query(&DUE_CONNECTORS, params![now], |row| row.parse(0))
+}
+
+/// Nothing is in any lane any more.
+pub(crate) fn clear(tx: &mut Tx<'_>) -> Result<(), StorageError> {
+    tx.execute(&CLEAR, params![]).map(drop)
 }
 
 /// Removes some lanes in which nothing is.

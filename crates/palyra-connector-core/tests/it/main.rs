@@ -7,6 +7,7 @@ mod outbox;
 mod parts;
 mod platform;
 mod queue;
+mod restored;
 mod retention;
 mod supervisor;
 mod world;

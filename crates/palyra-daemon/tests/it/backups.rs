@@ -27,7 +27,7 @@ struct Told {
 }
 
 /// Over HTTP/1.0 the body is what follows the head, until the end.
-fn backup(daemon: &Daemon) -> Vec<u8> {
+pub(crate) fn backup(daemon: &Daemon) -> Vec<u8> {
     let mut stream = UnixStream::connect(&daemon.running.socket).unwrap();
     stream.set_read_timeout(Some(LIMIT)).unwrap();
     stream.write_all(b"POST /admin/v1/backups HTTP/1.0\r\nHost: palyra\r\n\r\n").unwrap();

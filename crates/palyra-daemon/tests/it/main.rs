@@ -7,6 +7,7 @@
 )]
 
 mod access;
+mod aftermath;
 mod backups;
 mod channels;
 mod channels_crash;

@@ -38,7 +38,7 @@ fn backup_of_a_node(folder: &Path) -> PathBuf {
 }
 
 /// After the subcommand, as people write it.
-fn restore(file: &Path, data_dir: &Path) -> Builder {
+pub(crate) fn restore(file: &Path, data_dir: &Path) -> Builder {
     Process::builder(env!("CARGO_BIN_EXE_palyrad"))
         .arg("restore")
         .arg(file)

@@ -54,6 +54,13 @@ const ONE: Sql = sql!(
      FROM api_tokens WHERE id = $1"
 );
 
+const COUNT_VALID: Sql = sql!(
+    "SELECT count(*) FROM api_tokens JOIN principals ON principals.id = api_tokens.principal
+     WHERE api_tokens.revoked_at IS NULL
+         AND (api_tokens.expires_at IS NULL OR api_tokens.expires_at > $1)
+         AND principals.disabled_at IS NULL"
+);
+
 /// Whatever made something that is still kept is kept as well: a line has no gaps.
 const SWEEP: Sql = claim_sql!(
     "DELETE FROM api_tokens WHERE id IN (
@@ -139,6 +146,11 @@ pub(crate) fn touch(
 /// Says whether this changed anything.
 pub(crate) fn revoke(tx: &mut Tx<'_>, id: TokenId, now: Timestamp) -> Result<bool, StorageError> {
     Ok(tx.execute(&REVOKE, params![text(id), now])? == 1)
+}
+
+/// How many let their bearer in.
+pub(crate) fn count_valid(tx: &mut Tx<'_>, now: Timestamp) -> Result<i64, StorageError> {
+    tx.query_one(&COUNT_VALID, params![now], |row| row.get(0))
 }
 
 /// Newest first, from the one before `after` on.

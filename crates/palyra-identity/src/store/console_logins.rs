@@ -41,6 +41,11 @@ const END: Sql = sql!(
      WHERE id = $1 AND ended_at IS NULL"
 );
 
+const END_ALL: Sql = sql!(
+    "UPDATE console_logins SET ended_at = $1, void_at = $1
+     WHERE ended_at IS NULL AND expires_at > $1"
+);
+
 const PAGE: Sql = sql!(
     "SELECT id, principal, created_at, last_seen_at, expires_at, ended_at, made_by
      FROM console_logins WHERE id < $1 AND principal = coalesce($2, principal)
@@ -143,6 +148,11 @@ pub(crate) fn touch(
 /// Says whether this changed anything.
 pub(crate) fn end(tx: &mut Tx<'_>, id: LoginId, now: Timestamp) -> Result<bool, StorageError> {
     Ok(tx.execute(&END, params![text(id), now])? == 1)
+}
+
+/// Ends every login that has not ended. Says how many that were.
+pub(crate) fn end_all(tx: &mut Tx<'_>, now: Timestamp) -> Result<u64, StorageError> {
+    tx.execute(&END_ALL, params![now])
 }
 
 /// Newest first, from the one before `after` on.

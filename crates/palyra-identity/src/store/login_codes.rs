@@ -39,6 +39,11 @@ const END_MADE_BY: Sql = sql!(
      WHERE made_by = $1 AND used_at IS NULL AND expires_at > $2"
 );
 
+const END_ALL: Sql = sql!(
+    "UPDATE login_codes SET ended_at = $1, expires_at = $1
+     WHERE used_at IS NULL AND expires_at > $1"
+);
+
 const SWEEP: Sql = claim_sql!(
     "DELETE FROM login_codes WHERE digest IN (
          SELECT digest FROM login_codes WHERE expires_at < $1 ORDER BY expires_at LIMIT $2",
@@ -149,6 +154,11 @@ pub(crate) fn end_made_by(
     now: Timestamp,
 ) -> Result<u64, StorageError> {
     tx.execute(&END_MADE_BY, params![text(maker), now])
+}
+
+/// From now on no unused code works. Says how many that were.
+pub(crate) fn end_all(tx: &mut Tx<'_>, now: Timestamp) -> Result<u64, StorageError> {
+    tx.execute(&END_ALL, params![now])
 }
 
 /// Removes some codes that expired before `before`.

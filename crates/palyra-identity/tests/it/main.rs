@@ -7,6 +7,7 @@ mod lineage;
 mod logins;
 mod once;
 mod principals;
+mod restored;
 mod retention;
 mod tokens;
 mod world;

@@ -41,7 +41,8 @@ const BATCH_BYTES: usize = 1 << 20;
 /// is refused by [`Database::open`](crate::Database::open) or empty, and can be restored to again.
 /// Blobs get new names in the blob store, so that they never meet those of another database there.
 ///
-/// The schema is that of the backup; the next open brings it up to date. A broken audit chain is
+/// The schema is that of the backup; the next open brings it up to date. Whoever works with it asks
+/// [`first_look`](super::first_look) before anything else. A broken audit chain is
 /// restored as it was, and told.
 pub async fn restore<R>(
     input: R,
@@ -205,7 +206,10 @@ impl<'a> Restoring<'a> {
             return Err(BackupError::invalid("it has no beginning"));
         };
         let last = self.fencing_token;
-        loader.write(|tx| counters::set_last_token(tx, last))?;
+        loader.write(|tx| {
+            counters::set_last_token(tx, last)?;
+            counters::mark_restored(tx)
+        })?;
         Ok(loader.finish()?)
     }
 

@@ -26,6 +26,12 @@ const SET_TOKEN: Sql = sql!(
     postgres: "SELECT setval('fencing_tokens', $1)",
 );
 
+/// Not a counter: a row that only a restored database has, until somebody has looked.
+const MARK_RESTORED: Sql = sql!("INSERT INTO counters (name, value) VALUES ('restored', 1)");
+
+/// Of several nodes that look at once, one finds it.
+const TAKE_RESTORED: Sql = sql!("DELETE FROM counters WHERE name = 'restored'");
+
 /// Takes `count` numbers and returns the first. The row stays locked until the transaction
 /// ends, so this comes last in it.
 pub(crate) fn take(tx: &mut Tx<'_>, name: &str, count: i64) -> Result<i64, StorageError> {
@@ -52,4 +58,14 @@ pub(crate) fn last_token(tx: &mut Tx<'_>) -> Result<i64, StorageError> {
 pub(crate) fn set_last_token(tx: &mut Tx<'_>, last: i64) -> Result<(), StorageError> {
     // A sequence starts at 1.
     tx.query(&SET_TOKEN, params![last.max(1)], |_| Ok(())).map(drop)
+}
+
+/// Writes down that the database was restored.
+pub(crate) fn mark_restored(tx: &mut Tx<'_>) -> Result<(), StorageError> {
+    tx.execute(&MARK_RESTORED, params![]).map(drop)
+}
+
+/// Says whether that is written down, and takes it away.
+pub(crate) fn take_restored(tx: &mut Tx<'_>) -> Result<bool, StorageError> {
+    Ok(tx.execute(&TAKE_RESTORED, params![])? == 1)
 }

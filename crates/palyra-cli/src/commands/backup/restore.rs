@@ -3,12 +3,12 @@
 use std::path::PathBuf;
 
 use palyra_client::ClientError;
-use serde_json::json;
+use serde_json::Value;
 
 use super::verify;
 use crate::context::Context;
 use crate::failure::{Failure, Outcome};
-use crate::output::printable;
+use crate::output::{Output, printable};
 use crate::{palyrad, prompt};
 
 /// Restore a backup into a data directory or database that holds no data
@@ -16,6 +16,10 @@ use crate::{palyrad, prompt};
 /// There must be no database and no blobs yet; other files, such as palyra.toml, stay as they are.
 /// The daemon must not run. The backup is checked first. The master key of the vault is not in a
 /// backup: it is told which one the secrets need, and where it belongs.
+///
+/// A backup holds what has changed since it was made. Logins and links to log in with are ended. API
+/// tokens stay, also those that were revoked since: it is told how many are valid. Messages that had
+/// not gone out may have since, so that they wait until somebody decides what becomes of them.
 #[derive(Debug, clap::Args)]
 #[command(
     verbatim_doc_comment,
@@ -54,17 +58,17 @@ pub(super) async fn run(context: &Context, arguments: Arguments) -> Outcome {
     let question = format!("Restore {} into {}?", file.display(), data_dir.display());
     prompt::confirm(context.out(), &question, arguments.yes)?;
     let progress = context.out().progress("{spinner} restoring, {elapsed}");
-    let done = palyrad::done(context, &["restore".as_ref(), file.as_os_str()]);
+    let asked = ["restore".as_ref(), "--json".as_ref(), file.as_os_str()];
+    let restored = palyrad::ask::<Value>(context, &asked);
     progress.finish_and_clear();
-    let said = done?;
-    let said = String::from_utf8_lossy(&said.stdout).into_owned();
-    let restored = json!({
-        "file": file.display().to_string(),
-        "data_dir": data_dir.display().to_string(),
-        "told": said.lines().collect::<Vec<_>>(),
-    });
-    context.out().show(&restored, |_, _| {
-        let said = said.lines().map(|line| format!("{}\n", printable(line))).collect::<String>();
-        format!("{said}Start the daemon with `palyra daemon start`.\n")
-    })
+    let mut restored = restored?;
+    restored["file"] = file.display().to_string().into();
+    restored["data_dir"] = data_dir.display().to_string().into();
+    context.out().show(&restored, text)
+}
+
+fn text(_: &Output, restored: &Value) -> String {
+    let told = restored["told"].as_array().into_iter().flatten().filter_map(Value::as_str);
+    let lines = told.flat_map(str::lines).map(|line| format!("{}\n", printable(line)));
+    format!("{}Start the daemon with `palyra daemon start`.\n", lines.collect::<String>())
 }

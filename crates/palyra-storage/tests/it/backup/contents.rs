@@ -12,7 +12,10 @@ use crate::world::START;
 
 /// Of each table all rows that travel. What a blob is called in its store may differ.
 const EVERYTHING: &[(&str, Sql)] = &[
-    ("counters", sql!("SELECT * FROM counters WHERE name <> 'fencing' ORDER BY name")),
+    (
+        "counters",
+        sql!("SELECT * FROM counters WHERE name NOT IN ('fencing', 'restored') ORDER BY name"),
+    ),
     ("events", sql!("SELECT * FROM events ORDER BY seq")),
     ("journal_segments", sql!("SELECT * FROM journal_segments ORDER BY segment")),
     ("journal_head", sql!("SELECT * FROM journal_head")),

@@ -1,6 +1,6 @@
 //! What was backed up is what was restored, on the same engine and on the other.
 
-use palyra_storage::backup::Source;
+use palyra_storage::backup::{self, Source};
 use palyra_storage::blob::BlobId;
 use palyra_storage::events::{self, NewEvent};
 use palyra_storage::{
@@ -15,6 +15,7 @@ on_every_engine!(
     every_table_comes_back_on_the_same_engine,
     every_table_comes_back_on_the_other_engine,
     a_restored_database_accepts_work,
+    a_restored_database_says_so_once,
     a_backup_of_an_older_schema_is_restored_and_then_migrated,
     the_tables_that_travel_are_those_of_the_catalogue,
 );
@@ -90,6 +91,23 @@ async fn a_restored_database_accepts_work(world: World) {
         assert_eq!(blobs.get(&id).await.unwrap(), "more");
         restored.close().await;
     }
+}
+
+/// Also to a backup that was made before anybody looked.
+async fn a_restored_database_says_so_once(world: World) {
+    let look = async |db: &Database| db.write(backup::first_look).await.unwrap();
+    assert!(!look(&world.db).await, "it was not restored");
+    let (_, file) = create(&source(&world)).await;
+    let (first, second) = (Target::like(&world), Target::like(&world));
+    first.restore(&file).await.unwrap();
+    let restored = first.open().await;
+    let (_, file) = create(&source_of(&world, &restored)).await;
+    assert!(look(&restored).await && !look(&restored).await);
+    restored.close().await;
+    second.restore(&file).await.unwrap();
+    let restored = second.open().await;
+    assert!(look(&restored).await && !look(&restored).await);
+    restored.close().await;
 }
 
 async fn a_backup_of_an_older_schema_is_restored_and_then_migrated(world: World) {

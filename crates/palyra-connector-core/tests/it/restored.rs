@@ -1,0 +1,91 @@
+//! What a restored database does not send by itself.
+
+use palyra_common::runtime_contracts::{OutboxState, UnknownRule};
+use palyra_common::time::Duration;
+use palyra_connector_core::{Envelope, QueueSettings, Release, doubt_what_came_back};
+use palyra_policy::outbox::{Repeat, Resolution};
+use palyra_storage::Tx;
+
+use crate::world::{START, World, connector, delivered, key, name, on_every_engine, unclear};
+
+on_every_engine!(
+    what_had_not_gone_out_waits_for_a_human,
+    each_part_is_decided_for_itself,
+    no_setting_decides_for_a_human,
+);
+
+async fn restored(world: &World) -> u64 {
+    let doubt = |tx: &mut Tx<'_>| doubt_what_came_back(tx, START);
+    world.db.write(doubt).await.unwrap()
+}
+
+async fn unknown(world: &World) -> Vec<String> {
+    let state = OutboxState::Unknown;
+    let waiting = world.outbox.waiting_for_human(&connector(), state, None, 10).await.unwrap();
+    waiting.iter().map(name).collect()
+}
+
+/// Everything that goes out by itself.
+async fn rest(world: &World) -> Vec<String> {
+    let mut sent = Vec::new();
+    for _ in 0..10 {
+        world.pass(Duration::from_mins(10));
+        sent.extend(world.round(&delivered()).await);
+    }
+    sent
+}
+
+async fn what_had_not_gone_out_waits_for_a_human(world: World) {
+    let resolve = async |id, resolution| world.outbox.resolve(&key(id, 0), resolution, None).await;
+    world.enqueue("done", "a").await;
+    world.round(&delivered()).await;
+    world.enqueue("sending", "a").await;
+    let begun = world.begin_due().await.pop().unwrap();
+    world.enqueue("waiting", "a").await;
+    world.enqueue("unclear", "b").await;
+    world.round(&unclear()).await;
+    let held = Envelope { release: Release::AfterApproval, ..World::envelope("held", "a", &["x"]) };
+    world.outbox.enqueue(held).await.unwrap();
+
+    assert_eq!(restored(&world).await, 3);
+    assert_eq!(unknown(&world).await, ["sending", "unclear", "waiting"]);
+    assert_eq!(world.state("held", 0).await, Some(OutboxState::Held));
+    world.settle(begun, delivered()).await;
+    assert_eq!(rest(&world).await, [""; 0], "nothing goes out by itself");
+    assert_eq!(unknown(&world).await, ["sending", "unclear", "waiting"]);
+    let told = world.stored("waiting").await.last_error.unwrap();
+    assert!(told.contains("restored"), "{told}");
+
+    resolve("sending", Resolution::MarkDelivered).await.unwrap();
+    resolve("waiting", Resolution::Resend).await.unwrap();
+    world.enqueue("after", "a").await;
+    assert_eq!(rest(&world).await, ["waiting", "after"]);
+    assert_eq!((restored(&world).await, unknown(&world).await), (0, vec!["unclear".into()]));
+}
+
+/// All of them may have gone out, or some.
+async fn each_part_is_decided_for_itself(world: World) {
+    world.outbox.enqueue(World::envelope("long", "a", &["one", "two", "three"])).await.unwrap();
+    world.round(&delivered()).await;
+    assert_eq!(restored(&world).await, 2);
+    world.outbox.resolve(&key("long", 1), Resolution::Resend, None).await.unwrap();
+    assert_eq!(rest(&world).await, ["long/1"]);
+    assert_eq!(unknown(&world).await, ["long/2"]);
+    world.outbox.resolve(&key("long", 2), Resolution::Resend, None).await.unwrap();
+    assert_eq!(rest(&world).await, ["long/2"]);
+}
+
+async fn no_setting_decides_for_a_human(mut world: World) {
+    world.repeat = Repeat::Always;
+    let queue = QueueSettings { on_unknown: UnknownRule::Resend, ..QueueSettings::default() };
+    let settings = serde_json::json!({});
+    world.connectors.configure(&connector(), settings, queue, None).await.unwrap();
+    world.enqueue("m1", "a").await;
+    world.begin_due().await;
+    world.enqueue("m2", "a").await;
+    assert_eq!(restored(&world).await, 2);
+    let (lease, repeat) = (&world.lease, world.repeat);
+    let recovered = world.outbox.recover(lease, repeat, &connector()).await.unwrap();
+    assert_eq!((recovered, rest(&world).await), (0, vec![]));
+    assert_eq!(unknown(&world).await, ["m1", "m2"]);
+}
