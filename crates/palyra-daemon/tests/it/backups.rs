@@ -8,12 +8,13 @@ use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use palyra_common::ids::Principal;
-use palyra_storage::{Database, OpenOptions, SystemClock};
+use palyra_storage::blob::BlobStore;
+use palyra_storage::{Database, OpenOptions, StorageConfig, SystemClock};
 use palyra_testkit::process::Process;
 use palyra_vault::{Redactor, Use, Vault, VaultConfig};
 use serde_json::json;
 
-use crate::daemon::{Daemon, LIMIT, palyrad};
+use crate::daemon::{Daemon, LIMIT, palyrad, refused};
 
 const WRITERS: usize = 64;
 
@@ -58,6 +59,49 @@ fn one_backup_is_made_at_a_time() {
     let second = daemon.local("POST", "/admin/v1/backups", "");
     assert_eq!((second.status, second.code().as_str()), (429, "http/busy"));
     assert!(second.body.contains("another backup is being made"), "{second:?}");
+}
+
+/// A data directory with a blob whose object is there and cannot be opened.
+fn with_a_blob_that_cannot_be_read(data: &Path) {
+    tokio::runtime::Runtime::new().unwrap().block_on(async {
+        let db = Database::open(OpenOptions::in_directory(data)).await.unwrap();
+        let (clock, config) = (Arc::new(SystemClock), StorageConfig::default());
+        let blobs = BlobStore::open(db.clone(), clock, &config, data).unwrap();
+        blobs.put("content".into()).await.unwrap();
+        db.close().await;
+    });
+    let mut place = data.join("blobs");
+    while place.is_dir() {
+        place = std::fs::read_dir(&place).unwrap().next().unwrap().unwrap().path();
+    }
+    std::fs::remove_file(&place).unwrap();
+    std::os::unix::fs::symlink(&place, &place).unwrap();
+}
+
+#[test]
+fn a_backup_that_fails_on_the_way_does_not_end_like_a_whole_one() {
+    let folder = tempfile::tempdir().unwrap();
+    let data = folder.path().join("data");
+    with_a_blob_that_cannot_be_read(&data);
+    let daemon = Daemon::of(palyrad().data_dir(&data));
+    let mut stream = UnixStream::connect(&daemon.running.socket).unwrap();
+    stream.set_read_timeout(Some(LIMIT)).unwrap();
+    let head = "POST /admin/v1/backups HTTP/1.1\r\nHost: palyra\r\nConnection: close\r\n\r\n";
+    stream.write_all(head.as_bytes()).unwrap();
+    let mut answer = Vec::new();
+    let _ = stream.read_to_end(&mut answer);
+    let text = String::from_utf8_lossy(&answer).to_lowercase();
+    let (head, _) = text.split_once("\r\n\r\n").unwrap();
+    assert!(head.starts_with("http/1.1 200") && head.contains("chunked"), "{head}");
+    assert!(!answer.ends_with(b"0\r\n\r\n"), "it breaks off, which every client notices");
+    daemon.process.wait_for_line("a backup failed", LIMIT).unwrap();
+
+    let file = folder.path().join("palyra.backup");
+    std::fs::write(&file, backup(&daemon)).unwrap();
+    let palyrad = Process::builder(env!("CARGO_BIN_EXE_palyrad"));
+    let (code, told) = refused(palyrad.arg("verify-backup").arg(&file));
+    assert_eq!(code, Some(1), "{told}");
+    assert!(told.contains("backup/invalid"), "{told}");
 }
 
 /// Writes a token and a secret, and notes them once they are answered.
