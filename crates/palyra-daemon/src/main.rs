@@ -7,6 +7,7 @@ mod audit;
 mod channels;
 mod config;
 mod config_command;
+mod deployment;
 mod doctor;
 mod failure;
 mod flags;

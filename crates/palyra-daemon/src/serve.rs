@@ -28,7 +28,7 @@ use crate::failure::Failure;
 use crate::runtime_file::RuntimeFile;
 use crate::transport::http::{Listeners, login_link, router};
 use crate::transport::{grpc, http};
-use crate::{aftermath, audit, folder, log, metrics, settings};
+use crate::{aftermath, audit, deployment, folder, log, metrics, settings};
 
 /// How often old rows are looked for.
 const SWEEP_EVERY: palyra_common::time::Duration = palyra_common::time::Duration::from_mins(10);
@@ -38,6 +38,7 @@ pub(crate) async fn serve(given: Given, data_dir: &Path, loaded: Loaded) -> Resu
     // Listen first: a signal that comes during the start is not lost.
     let mut stop = Stop::listen().map_err(|error| Failure::Startup(error.into()))?;
     let hangup = signal(SignalKind::hangup()).map_err(|error| Failure::Startup(error.into()))?;
+    deployment::check(&loaded.config)?;
     folder::check(data_dir)?;
     let redactor = Redactor::new();
     let log = log::start(&loaded.config.log, redactor.clone(), data_dir)?;

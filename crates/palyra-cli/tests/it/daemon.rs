@@ -284,6 +284,19 @@ fn a_daemon_whose_files_were_removed_is_found_and_stopped() {
     assert_eq!(world.palyra(&["daemon", "stop", "--json"]).expect(0).json()["stopped"], false);
 }
 
+/// It would not come up again.
+#[test]
+fn a_restart_that_the_deployment_profile_forbids_stops_nothing() {
+    let world = World::new();
+    let _background = Background(&world);
+    let started = start(&world);
+    world.palyra(&["config", "set", "deployment.profile", "worker-enabled"]).expect(0);
+    let refused = world.palyra(&["daemon", "restart", "--json"]);
+    assert!(refused.err.contains("storage.url is empty"), "{refused:?}");
+    let status = world.palyra(&["daemon", "status", "--json"]).expect(0).json();
+    assert_eq!(status["pid"], started["pid"]);
+}
+
 #[test]
 fn a_daemon_that_was_killed_gets_its_options_again() {
     for again in ["start", "restart"] {

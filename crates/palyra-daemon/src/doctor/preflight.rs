@@ -67,6 +67,14 @@ async fn one(preflight: PreflightCheck, config: &Config, data_dir: &Path) -> Vec
                 skipped("`palyra doctor` tells, once the daemon runs")
             }
         }
+        PreflightCheck::BlobRoundTrip if config.storage.blobs.is_empty() => advised(
+            check(
+                name,
+                CheckState::Failed,
+                "storage.blobs is empty, so blobs are in the data directory of this node",
+            ),
+            "Set storage.blobs to a folder or an S3 bucket that all nodes share.",
+        ),
         PreflightCheck::BlobRoundTrip | PreflightCheck::LeaseRoundTrip => {
             skipped("`palyra doctor` tells, once the daemon runs")
         }

@@ -273,3 +273,30 @@ fn of_the_command_for_the_key_only_the_program_is_shown() {
     let shown = daemon.local("GET", "/admin/v1/config", "");
     assert!(shown.body.contains("/bin/echo") && !shown.body.contains("Sup3rS3cret"), "{shown:?}");
 }
+
+/// Nodes that share nothing are not several nodes of one installation.
+#[test]
+fn a_profile_of_several_nodes_needs_postgres_and_shared_blobs() {
+    let server = palyra_testkit::postgres::PostgresServer::shared().unwrap();
+    let locale = palyra_testkit::postgres::DatabaseLocale::C;
+    let database = server.create_database(locale).unwrap();
+    let url = database.url();
+    let folder = tempfile::tempdir().unwrap();
+    let start = || {
+        let profile = ("PALYRA_DEPLOYMENT_PROFILE", "worker-enabled");
+        palyrad().data_dir(folder.path()).env(profile.0, profile.1)
+    };
+    let (code, told) = refused(start());
+    assert_eq!(code, Some(2), "{told}");
+    for part in ["config/invalid", "worker-enabled", "storage.url is empty", "what to do:"] {
+        assert!(told.contains(part), "{part}: {told}");
+    }
+    assert!(!folder.path().join("palyra.db").exists(), "nothing is made");
+    let (code, told) = refused(start().args(["--storage-url", &url]));
+    assert_eq!(code, Some(2), "{told}");
+    assert!(told.contains("config/invalid") && told.contains("storage.blobs is empty"), "{told}");
+    let blobs = folder.path().join("shared").display().to_string();
+    std::fs::create_dir(&blobs).unwrap();
+    let shared = start().args(["--storage-url", &url]).env("PALYRA_STORAGE_BLOBS", &blobs);
+    Daemon::of(shared);
+}
