@@ -7,6 +7,7 @@ use std::process::ExitCode;
 use std::sync::Arc;
 use std::time::Duration;
 
+use palyra_common::ErrorCode;
 use palyra_common::time::Clock;
 use palyra_storage::backup::{self, Progress, Verified};
 use palyra_storage::{Database, MIGRATIONS, OpenOptions, StorageError, SystemClock, describe};
@@ -82,6 +83,10 @@ async fn key_needed(db: &Database, data_dir: &Path, config: &VaultConfig) -> Opt
         Ok(KeyState::NotMade) => None,
         Ok(KeyState::Usable(id)) => {
             Some(format!("its secrets are locked with the master key {id}, which is in {source}"))
+        }
+        Err(error) if error.code() == ErrorCode::VaultKeyExposed => {
+            let told = error.envelope();
+            Some(format!("{}\nwhat to do: {}", told.message(), told.recovery_hint()))
         }
         Err(error) => Some(format!(
             "{}\nwhat to do: put that key where this node looks for it, {source}, a file with mode \

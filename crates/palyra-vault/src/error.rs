@@ -16,7 +16,8 @@ pub enum VaultError {
     NoKey(#[source] KeyProblem),
     /// The source does not give the master key that secrets are locked with.
     #[error(
-        "the secrets are locked with the master key {needed}, which came from a {locked_with} and cannot be had now; if it is lost they are, and nothing else is"
+        "the secrets are locked with the master key {needed}, which {}",
+        away(locked_with, problem)
     )]
     KeyAway {
         /// The key that is needed.
@@ -91,6 +92,10 @@ impl VaultError {
     /// The stable code that a user sees.
     pub fn code(&self) -> ErrorCode {
         match self {
+            VaultError::NoKey(KeyProblem::Exposed { .. })
+            | VaultError::KeyAway { problem: KeyProblem::Exposed { .. }, .. } => {
+                ErrorCode::VaultKeyExposed
+            }
             VaultError::NoKey(_) | VaultError::KeyAway { .. } => ErrorCode::VaultNoKey,
             VaultError::WrongKey { .. } => ErrorCode::VaultWrongKey,
             VaultError::Damaged { .. } => ErrorCode::VaultDamaged,
@@ -106,5 +111,16 @@ impl VaultError {
     /// The error as users of every surface see it.
     pub fn envelope(&self) -> StableErrorEnvelope {
         StableErrorEnvelope::new(self.code(), describe(self))
+    }
+}
+
+/// What is said of a key that cannot be had. One whose file others can open is there.
+fn away(locked_with: &str, problem: &KeyProblem) -> String {
+    match problem {
+        KeyProblem::Exposed { .. } => "is not used while others can open its file".into(),
+        _ => format!(
+            "came from a {locked_with} and cannot be had now; if it is lost they are, and nothing \
+             else is"
+        ),
     }
 }

@@ -25,7 +25,7 @@ pub enum KeyProblem {
         path: PathBuf,
     },
     /// Others may read or change the file.
-    #[error("the file {} is open to other users (mode {mode:03o}); after making sure that none of them has read it, run chmod 600 on it", path.display())]
+    #[error("the file {} is open to other users (mode {mode:03o}); run chmod 600 on it", path.display())]
     Exposed {
         /// Which one.
         path: PathBuf,

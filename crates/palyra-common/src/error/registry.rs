@@ -160,6 +160,9 @@ error_codes! {
     VaultNoKey = "vault/no_key", Final,
         means: "the master key cannot be had, so secrets cannot be read or written",
         hint: "Give the key back to its source (key file, keyring, passphrase or command); everything else works without it. If the key is lost, its secrets are lost: delete them and set them again.";
+    VaultKeyExposed = "vault/key_exposed", Final,
+        means: "the file with the master key, or its passphrase, is open to other users, so it is not used",
+        hint: "Nothing is lost. Run `chmod 600` on the file that the message names. If somebody may have read it, change the key then with `palyra secrets rotate-master`.";
     VaultWrongKey = "vault/wrong_key", Final,
         means: "the master key is not the one that the secrets were locked with",
         hint: "Nothing was changed. Bring back the key with the id that the message names, or point `vault` to the source that has it; old keys are named by their id, beside the key file or in the keyring, whichever had them. If it is lost, its secrets are lost and nothing else: delete them and set them again.";

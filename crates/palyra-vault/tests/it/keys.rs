@@ -68,7 +68,10 @@ async fn an_exposed_key_file_is_refused(world: World) {
     world.set("global/key", "value").await;
     let mode = |mode| std::fs::set_permissions(world.key_file(), PermissionsExt::from_mode(mode));
     mode(0o644).unwrap();
-    check_refused(&world.reopened().await, ErrorCode::VaultNoKey, "chmod 600").await;
+    check_refused(&world.reopened().await, ErrorCode::VaultKeyExposed, "chmod 600").await;
+    let told = world.reopened().await.check().await.unwrap_err().envelope();
+    assert!(!told.message().contains("lost"), "it is there: {told:?}");
+    assert!(told.recovery_hint().contains("chmod 600"), "{told:?}");
     mode(0o600).unwrap();
     assert_eq!(get(&world.reopened().await, "global/key").await.unwrap(), "value");
 }

@@ -98,12 +98,8 @@ fn status(code: ErrorCode) -> StatusCode {
             S::BAD_REQUEST
         }
         C::CommonNotFound | C::BlobNotFound | C::AuthLinkUnknown => S::NOT_FOUND,
-        C::CommonConflict
-        | C::StorageConstraint
-        | C::VaultNoKey
-        | C::VaultWrongKey
-        | C::VaultFull
-        | C::BackupTargetInUse => S::CONFLICT,
+        C::CommonConflict | C::StorageConstraint | C::BackupTargetInUse => S::CONFLICT,
+        C::VaultNoKey | C::VaultKeyExposed | C::VaultWrongKey | C::VaultFull => S::CONFLICT,
         C::AuthRequired | C::AuthInvalid | C::AuthExpired | C::AuthRevoked => S::UNAUTHORIZED,
         C::AuthForbidden | C::AuthLocalOnly | C::AuthCsrf | C::HttpOriginRefused => S::FORBIDDEN,
         C::AuthLinkUsed | C::AuthLinkExpired => S::GONE,
