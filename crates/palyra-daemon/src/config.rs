@@ -62,6 +62,9 @@ pub(crate) struct DeploymentConfig {
 /// A secret of 64 KiB fits, and whoever has set too little can still set more.
 const LEAST_BODY_BYTES: u32 = 128 << 10;
 
+/// What the daemon itself says about its services fits.
+const LEAST_MESSAGE_BYTES: u32 = 64 << 10;
+
 /// Section `[http]`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
@@ -73,7 +76,7 @@ pub(crate) struct HttpConfig {
     pub(crate) bind: SocketAddr,
     /// Further names under which this daemon is reached, such as palyra.example.org, with a port
     /// if it is not the usual one. A request for any other name is refused, which keeps foreign
-    /// pages from reaching the daemon through a name of theirs.
+    /// pages from reaching the daemon through a name of theirs. There are no wildcards.
     pub(crate) hosts: Vec<String>,
     /// Where people find this daemon when a reverse proxy stands before it, such as
     /// https://palyra.example.org. Links to log in lead there, its name counts as one of `hosts`,
@@ -143,7 +146,7 @@ pub(crate) struct GrpcConfig {
     pub(crate) bind: SocketAddr,
     /// Whether the list of services can be read without a login.
     pub(crate) open_reflection: bool,
-    /// The largest message in bytes.
+    /// The largest message in bytes, from 65536.
     pub(crate) max_message_bytes: u32,
     /// How many calls one connection may have under way at once.
     pub(crate) max_streams: u32,
@@ -221,11 +224,13 @@ impl Config {
             ("http.max_connections", http.max_connections),
             ("http.max_local_connections", http.max_local_connections),
             ("http.max_requests", http.max_requests),
-            ("grpc.max_message_bytes", self.grpc.max_message_bytes),
             ("grpc.max_streams", self.grpc.max_streams),
         ];
         if let Some((option, _)) = at_least_one.iter().find(|(_, value)| *value == 0) {
             return refuse(&format!("{option} is at least 1"));
+        }
+        if self.grpc.max_message_bytes < LEAST_MESSAGE_BYTES {
+            return refuse(&format!("grpc.max_message_bytes is at least {LEAST_MESSAGE_BYTES}"));
         }
         // Browsers send about twenty.
         if !(32..=1_024).contains(&http.max_headers) {
@@ -245,7 +250,8 @@ impl Config {
         }
         match http.hosts.iter().find(|host| !is_host(host)) {
             Some(host) => refuse(&format!(
-                "http.hosts: {host:?} is not a host or host:port, without http:// and path"
+                "http.hosts: {host:?} is not a host or host:port, without http://, path and \
+                 wildcard; name each host"
             )),
             None => Ok(()),
         }
@@ -269,8 +275,9 @@ impl HttpConfig {
 }
 
 pub(crate) fn is_host(text: &str) -> bool {
-    text.parse::<axum::http::uri::Authority>()
-        .is_ok_and(|authority| !authority.as_str().contains('@') && !authority.host().is_empty())
+    text.parse::<axum::http::uri::Authority>().is_ok_and(|authority| {
+        !authority.as_str().contains(['@', '*']) && !authority.host().is_empty()
+    })
 }
 
 #[cfg(test)]

@@ -99,6 +99,26 @@ fn a_principal_has_no_more_places_than_there_are() {
 }
 
 #[test]
+fn a_message_has_room_for_what_is_said_in_it() {
+    for wrong in [0, 1, 65_535] {
+        let refused = told(&format!("[grpc]\nmax_message_bytes = {wrong}\n"));
+        assert!(refused.contains("grpc.max_message_bytes is at least 65536"), "{refused}");
+    }
+    layered(&Given::default(), "a".into(), "[grpc]\nmax_message_bytes = 65536\n").unwrap();
+}
+
+/// It would be compared as it is written, and match nothing.
+#[test]
+fn a_host_is_no_pattern() {
+    for wrong in ["*.example.org", "*", "palyra.*:443"] {
+        let refused = told(&format!("[http]\nhosts = [\"a.example\", \"{wrong}\"]\n"));
+        assert!(refused.contains(wrong) && refused.contains("wildcard"), "{refused}");
+        let refused = told(&format!("[http]\npublic_url = \"https://{wrong}\"\n"));
+        assert!(refused.contains("http.public_url is"), "{refused}");
+    }
+}
+
+#[test]
 fn a_url_is_not_printed() {
     let url = "postgres://anna:geheim@db/x";
     let config: Config = toml::from_str(&format!("[storage]\nurl = \"{url}\"\n")).unwrap();
