@@ -97,6 +97,27 @@ fn a_token_that_does_not_exist_is_not_found() {
     assert_eq!(world.palyra(&arguments).expect(5).error_code(), "common/not_found");
 }
 
+/// While a program changes over from one to the next, there are both.
+#[test]
+fn two_tokens_of_one_name_are_told_apart() {
+    let world = World::new();
+    let _daemon = world.palyrad();
+    let make = || {
+        let arguments = ["auth", "tokens", "create", "ci", "--scope", "status:read", "--json"];
+        let made = world.palyra(&arguments).expect(0).json()["token"].clone();
+        (made["id"].as_str().unwrap().to_owned(), made["created_at"].as_i64().unwrap())
+    };
+    let both = [make(), make()];
+    let listed = world.palyra(&["auth", "tokens", "list"]).expect(0).out;
+    for (id, made) in &both {
+        let line = listed.lines().find(|line| line.contains(id)).unwrap();
+        let made = palyra_common::Timestamp::from_unix_millis(*made).to_string();
+        assert!(line.contains(&made) && line.contains("operator:owner"), "{listed}");
+    }
+    let refused = world.palyra(&["auth", "tokens", "revoke", "ci", "--yes"]).expect(6).err;
+    assert!(both.iter().all(|(id, _)| refused.contains(id)), "{refused}");
+}
+
 #[test]
 fn the_secret_of_a_new_token_is_alone_on_standard_output() {
     let world = World::new();

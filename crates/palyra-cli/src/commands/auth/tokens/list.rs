@@ -40,11 +40,13 @@ fn text(out: &Output, page: &Page<Token>) -> String {
     if page.items.is_empty() {
         return "There is no API token; make one with `palyra auth tokens create`.\n".into();
     }
-    let mut table = Table::new(["ID", "NAME", "STATE", "LAST USED", "SCOPES"]);
+    let mut table = Table::new(["ID", "NAME", "OF", "MADE", "STATE", "LAST USED", "SCOPES"]);
     for token in &page.items {
         table.row([
             token.id.to_string().into(),
             token.name.as_str().into(),
+            token.principal.as_str().into(),
+            token.created_at.to_string().into(),
             state(token, when::now()),
             token.last_used_at.map_or("never".into(), |at| at.to_string()).into(),
             joined(&token.scopes).into(),
