@@ -18,6 +18,10 @@ const PATIENCE: Duration = Duration::from_secs(2);
 /// How old a look may be for those who only show it.
 const FRESH: Duration = Duration::from_secs(1);
 
+/// How old a look without a fault may be for somebody who wants to know how it is now: less than
+/// anybody notices, and many who ask at once cost little.
+const NOW: Duration = Duration::from_millis(50);
+
 /// What a look at the parts showed.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Look {
@@ -35,6 +39,12 @@ pub(crate) struct Look {
     pub(crate) vault_failed_at: Option<Timestamp>,
     /// The parts that are not ready.
     pub(crate) waiting_for: Vec<String>,
+}
+
+impl Look {
+    fn is_well(&self) -> bool {
+        self.waiting_for.is_empty() && self.vault.is_none()
+    }
 }
 
 /// The last look. One caller at a time looks again; the others do not wait for it.
@@ -72,9 +82,14 @@ pub(crate) async fn cached(app: &App) -> std::sync::Arc<Look> {
     cache.last.load()
 }
 
-/// A look that began after it was asked for. Of those who ask at the same time one looks for all.
+/// How it is now. A fault is looked at again each time: somebody may just have mended it. Of those
+/// who ask at the same time one looks for all.
 pub(crate) async fn fresh(app: &App) -> std::sync::Arc<Look> {
     let (cache, asked) = (&app.last_look, Instant::now());
+    let last = cache.last.load();
+    if last.is_well() && last.at.is_some_and(|at| at.elapsed() < NOW) {
+        return last;
+    }
     let _looking = cache.looking.lock().await;
     if cache.last.load().began.is_none_or(|began| began < asked) {
         cache.last.store(look(app).await);
