@@ -80,5 +80,17 @@ macro_rules! hold_sql {
     };
 }
 
+/// A statement that reads rows which the same transaction is about to change or to remove.
+///
+/// On Postgres whoever else would do so waits, and whoever has begun to is waited for; SQLite has
+/// one writer and needs neither. This macro is the one place where locking differs between the
+/// engines.
+#[macro_export]
+macro_rules! lock_sql {
+    ($text:expr) => {
+        $crate::sql!(sqlite: $text, postgres: concat!($text, " FOR UPDATE"))
+    };
+}
+
 #[cfg(test)]
 mod tests;

@@ -12,6 +12,8 @@ use crate::{Sql, StorageError};
 pub(crate) trait Statements {
     fn execute(&mut self, sql: &Sql, params: &[Param<'_>]) -> Result<u64, StorageError>;
 
+    fn execute_many(&mut self, sql: &Sql, sets: &[&[Param<'_>]]) -> Result<Vec<u64>, StorageError>;
+
     fn query(
         &mut self,
         sql: &Sql,
@@ -70,21 +72,21 @@ impl<'a> Tx<'a> {
         self.guarded(params, |statements| statements.execute(sql, params))
     }
 
-    /// Runs a statement once for each set of parameters and says how many rows all of them
-    /// changed.
+    /// Runs a statement once for each set of parameters, in one trip where the engine is far away,
+    /// and says how many rows each of them changed.
     pub fn execute_many<'p, S>(
         &mut self,
         sql: &Sql,
         sets: impl IntoIterator<Item = S>,
-    ) -> Result<u64, StorageError>
+    ) -> Result<Vec<u64>, StorageError>
     where
         S: AsRef<[Param<'p>]>,
     {
-        let mut changed = 0;
-        for params in sets {
-            changed += self.execute(sql, params.as_ref())?;
-        }
-        Ok(changed)
+        let sets: Vec<S> = sets.into_iter().collect();
+        let sets: Vec<&[Param<'p>]> = sets.iter().map(AsRef::as_ref).collect();
+        self.guarded(sets.iter().copied().flatten(), |statements| {
+            statements.execute_many(sql, &sets)
+        })
     }
 
     /// All rows of a result. Their order is that of the statement's `ORDER BY` and otherwise
@@ -211,15 +213,16 @@ impl<'a> Tx<'a> {
         self.guarded(&[], |statements| statements.savepoint(step))
     }
 
-    fn guarded<T>(
+    fn guarded<'p, T>(
         &mut self,
-        params: &[Param<'_>],
+        params: impl IntoIterator<Item = &'p Param<'p>>,
         run: impl FnOnce(&mut dyn Statements) -> Result<T, StorageError>,
     ) -> Result<T, StorageError> {
         if let Some(error) = &self.spoilt {
             return Err(error.clone());
         }
-        let outcome = params.iter().try_for_each(Param::check).and_then(|()| run(self.statements));
+        let checked = params.into_iter().try_for_each(Param::check);
+        let outcome = checked.and_then(|()| run(self.statements));
         outcome.map_err(|error| self.spoil(error))
     }
 

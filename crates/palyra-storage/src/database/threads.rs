@@ -38,7 +38,7 @@ pub(super) fn sqlite(
 ) -> Result<Started, StorageError> {
     let connection = open_first(&file)?;
     sqlite::migrate::migrate(&connection, file.path(), options.migrations)?;
-    let mut statements = SqliteStatements { connection: &connection, path: file.path() };
+    let mut statements = SqliteStatements::new(&connection, file.path());
     leases::release_everything(&mut Tx::new(&mut statements))?;
 
     let (queues, writes, reads) = queues(options);

@@ -2,6 +2,7 @@
 
 pub(crate) mod connection;
 pub(crate) mod export;
+mod group;
 pub(crate) mod load;
 mod log_size;
 pub(crate) mod migrate;

@@ -2,6 +2,7 @@ use crate::Sql;
 
 const SWAPPED: Sql = sql!("UPDATE t SET a = $2 WHERE id = $1");
 const CLAIM: Sql = claim_sql!("UPDATE t SET a = $1 WHERE id IN (SELECT id FROM t", ")");
+const LOCK: Sql = lock_sql!("INSERT INTO t (a) SELECT a FROM u WHERE id = $1");
 
 #[test]
 fn placeholders_keep_their_numbers_on_sqlite() {
@@ -16,4 +17,6 @@ fn only_postgres_locks_what_it_claims() {
         CLAIM.postgres,
         "UPDATE t SET a = $1 WHERE id IN (SELECT id FROM t FOR UPDATE SKIP LOCKED)"
     );
+    assert_eq!(LOCK.sqlite, "INSERT INTO t (a) SELECT a FROM u WHERE id = ?1");
+    assert_eq!(LOCK.postgres, "INSERT INTO t (a) SELECT a FROM u WHERE id = $1 FOR UPDATE");
 }

@@ -4,7 +4,7 @@ use std::error::Error;
 
 use bytes::BytesMut;
 use futures_util::future::join;
-use futures_util::{TryStreamExt, pin_mut};
+use futures_util::{StreamExt, TryStreamExt, pin_mut, stream};
 use palyra_common::time::Timestamp;
 use tokio::runtime::Runtime;
 use tokio_postgres::types::{FromSql, IsNull, ToSql, Type, to_sql_checked};
@@ -17,6 +17,9 @@ use crate::value::{Column, Columns, Param, Row};
 use crate::{Sql, StorageError, params, sql};
 
 const CLOCK: Sql = sql!("SELECT CAST(extract(epoch FROM clock_timestamp()) * 1000 AS BIGINT)");
+
+/// Statements that are sent before the answer to the first is there.
+const IN_FLIGHT: usize = 64;
 
 pub(super) struct PostgresStatements<'a> {
     pub(super) runtime: &'a Runtime,
@@ -67,6 +70,15 @@ impl Statements for PostgresStatements<'_> {
         let statement = self.prepared(sql)?;
         check_count(&statement, params)?;
         self.send(async |client| client.execute_raw(&statement, params).await)
+    }
+
+    fn execute_many(&mut self, sql: &Sql, sets: &[&[Param<'_>]]) -> Result<Vec<u64>, StorageError> {
+        let statement = self.prepared(sql)?;
+        sets.iter().try_for_each(|params| check_count(&statement, params))?;
+        self.send(async |client| {
+            let each = sets.iter().map(|params| client.execute_raw(&statement, *params));
+            stream::iter(each).buffered(IN_FLIGHT).try_collect().await
+        })
     }
 
     fn query(

@@ -115,6 +115,9 @@ pub(crate) fn open_reader(file: &SqliteFile) -> Result<Connection, StorageError>
 fn prepare(connection: &Connection) -> rusqlite::Result<()> {
     connection.busy_timeout(std::time::Duration::from_millis(BUSY_MILLIS))?;
     connection.set_prepared_statement_cache_capacity(CACHED_STATEMENTS);
+    // Without it a statement is prepared again for other parameters wherever a partial index might
+    // have been used for these.
+    connection.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG, true)?;
     connection.execute_batch("PRAGMA temp_store = MEMORY")
 }
 

@@ -30,7 +30,7 @@ impl SqliteSnapshot {
         &mut self,
         work: impl FnOnce(&mut Tx<'_>) -> Result<T, StorageError>,
     ) -> Result<T, StorageError> {
-        let mut statements = SqliteStatements { connection: &self.connection, path: &self.path };
+        let mut statements = SqliteStatements::new(&self.connection, &self.path);
         work(&mut Tx::new(&mut statements))
     }
 

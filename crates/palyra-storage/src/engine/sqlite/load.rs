@@ -50,7 +50,7 @@ impl SqliteLoader {
         work: impl FnOnce(&mut Tx<'_>) -> Result<T, StorageError>,
     ) -> Result<T, StorageError> {
         let (connection, path) = (&self.connection, self.unfinished.as_path());
-        let mut statements = SqliteStatements { connection, path };
+        let mut statements = SqliteStatements::new(connection, path);
         work(&mut Tx::new(&mut statements))
     }
 

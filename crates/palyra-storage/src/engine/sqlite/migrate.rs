@@ -50,7 +50,7 @@ pub(super) fn check(
     path: &Path,
     migrations: &'static [Migration],
 ) -> Result<(), StorageError> {
-    let mut statements = SqliteStatements { connection, path };
+    let mut statements = SqliteStatements::new(connection, path);
     let tx = &mut Tx::new(&mut statements);
     if schema::look(tx)? == schema::Table::Absent {
         return Ok(());
@@ -77,7 +77,7 @@ fn transaction<T>(
 ) -> Result<T, StorageError> {
     let run = |text| connection.execute_batch(text).map_err(|error| classify(error, path));
     run("BEGIN IMMEDIATE")?;
-    let mut statements = SqliteStatements { connection, path };
+    let mut statements = SqliteStatements::new(connection, path);
     let outcome = work(&mut Tx::new(&mut statements)).and_then(|value| {
         run("COMMIT")?;
         Ok(value)

@@ -22,7 +22,7 @@ pub(super) fn check(connection: &Connection, path: &Path) -> Result<(), StorageE
         0 => {}
         other => return foreign(format!("it bears the application id {other:#x}")),
     }
-    let mut statements = SqliteStatements { connection, path };
+    let mut statements = SqliteStatements::new(connection, path);
     let tx = &mut Tx::new(&mut statements);
     match schema::look(tx)? {
         Table::Ours => Ok(()),

@@ -47,7 +47,7 @@ impl Reader {
             run.map(drop).map_err(|error| classify(error, path))
         };
         run("BEGIN DEFERRED")?;
-        let mut statements = SqliteStatements { connection, path };
+        let mut statements = SqliteStatements::new(connection, path);
         let mut tx = Tx::new(&mut statements);
         match unit.run(&mut tx) {
             Verdict::Keep(_) => {}

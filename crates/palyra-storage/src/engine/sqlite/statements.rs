@@ -14,16 +14,38 @@ use crate::{Sql, StorageError};
 pub(crate) struct SqliteStatements<'a> {
     pub(crate) connection: &'a Connection,
     pub(crate) path: &'a Path,
+    /// Whether any statement was run that may have changed something.
+    pub(crate) wrote: bool,
+}
+
+impl<'a> SqliteStatements<'a> {
+    pub(crate) fn new(connection: &'a Connection, path: &'a Path) -> Self {
+        Self { connection, path, wrote: false }
+    }
 }
 
 impl Statements for SqliteStatements<'_> {
     fn execute(&mut self, sql: &Sql, params: &[Param<'_>]) -> Result<u64, StorageError> {
-        let run = || {
+        let mut run = || {
             let mut statement = self.connection.prepare_cached(sql.sqlite)?;
+            self.wrote |= !statement.readonly();
             bind(&mut statement, params)?;
             statement.raw_execute()
         };
         run().map(|changed| changed as u64).map_err(|error| classify(error, self.path))
+    }
+
+    fn execute_many(&mut self, sql: &Sql, sets: &[&[Param<'_>]]) -> Result<Vec<u64>, StorageError> {
+        let mut run = || -> rusqlite::Result<Vec<u64>> {
+            let mut statement = self.connection.prepare_cached(sql.sqlite)?;
+            self.wrote |= !statement.readonly();
+            let each = sets.iter().map(|params| {
+                bind(&mut statement, params)?;
+                Ok(statement.raw_execute()? as u64)
+            });
+            each.collect()
+        };
+        run().map_err(|error| classify(error, self.path))
     }
 
     fn query(
@@ -34,6 +56,7 @@ impl Statements for SqliteStatements<'_> {
     ) -> Result<(), StorageError> {
         let fault = |error| classify(error, self.path);
         let mut statement = self.connection.prepare_cached(sql.sqlite).map_err(fault)?;
+        self.wrote |= !statement.readonly();
         bind(&mut statement, params).map_err(fault)?;
         let mut rows = statement.raw_query();
         while let Some(row) = rows.next().map_err(fault)? {
@@ -51,8 +74,13 @@ impl Statements for SqliteStatements<'_> {
     }
 }
 
+/// Runs a statement that says nothing and is told nothing.
+pub(super) fn statement(connection: &Connection, text: &'static str) -> rusqlite::Result<()> {
+    connection.prepare_cached(text)?.execute([]).map(drop)
+}
+
 pub(super) fn savepoint(connection: &Connection, step: SavepointStep) -> rusqlite::Result<()> {
-    let run = |text| connection.prepare_cached(text)?.execute([]).map(drop);
+    let run = |text| statement(connection, text);
     match step {
         SavepointStep::Open => run("SAVEPOINT part"),
         SavepointStep::Keep => run("RELEASE part"),

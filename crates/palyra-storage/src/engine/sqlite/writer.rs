@@ -2,22 +2,26 @@
 
 use std::sync::Arc;
 use std::thread::JoinHandle;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use rusqlite::Connection;
 use tokio::sync::mpsc;
+use tokio::sync::mpsc::error::TryRecvError;
 
 use super::SqliteFile;
 use super::connection::{classify, open_writer};
+use super::group::{Group, Ran};
 use super::log_size::LogSize;
-use super::statements::{SqliteStatements, savepoint};
-use crate::notify::{Bell, Topic};
-use crate::tx::{SavepointStep, Tx, fails_everything};
-use crate::unit::{UnitOfWork, Verdict};
+use super::statements::{SqliteStatements, statement};
+use crate::notify::Bell;
+use crate::unit::UnitOfWork;
 use crate::{StorageError, crash_point, metrics};
 
 /// The largest group. Bounds how long the first caller of a group waits for the last.
 const GROUP_LIMIT: usize = 256;
+
+/// Which part of a commit's time may be waited for the callers of the last one.
+const PATIENCE: u32 = 4;
 
 pub(crate) struct Writer {
     pub(crate) file: SqliteFile,
@@ -28,11 +32,12 @@ pub(crate) struct Writer {
     pub(crate) readers: Vec<JoinHandle<()>>,
 }
 
-/// A unit that ran, and whether what it wrote is part of the commit.
-struct Ran {
-    unit: Box<dyn UnitOfWork>,
-    is_kept: bool,
-    topics: Vec<Topic>,
+/// The group before. Callers who were answered together tend to come back together, so that it
+/// pays to wait for as many of them, a little: a commit of its own would keep the late ones longer.
+#[derive(Clone, Copy, Default)]
+struct LastGroup {
+    callers: usize,
+    took: Duration,
 }
 
 /// The transaction cannot go on: what SQLite said, those who were in it, and how far it got.
@@ -56,9 +61,13 @@ impl Writer {
     pub(crate) fn run(mut self) {
         let mut ran = Vec::with_capacity(GROUP_LIMIT);
         let mut log_size = LogSize::of(self.file.path());
+        let mut last = LastGroup::default();
         while let Some(first) = self.units.blocking_recv() {
-            match self.group(first, &mut ran) {
-                Ok(()) => self.connection.iter().for_each(|open| log_size.committed(open)),
+            match self.group(first, &mut ran, last) {
+                Ok(group) => {
+                    last = group;
+                    self.connection.iter().for_each(|open| log_size.committed(open));
+                }
                 Err(broken) => self.give_up(broken),
             }
         }
@@ -82,27 +91,34 @@ impl Writer {
         }
     }
 
-    /// Runs `first` at once and then whatever has come in meanwhile, commits, answers. Nobody
-    /// waits for a group to fill: alone, a caller is a group of one.
-    fn group(&mut self, first: Box<dyn UnitOfWork>, ran: &mut Vec<Ran>) -> Result<(), Broken> {
+    /// Runs `first` at once and then whatever has come in meanwhile, commits, answers. Alone, a
+    /// caller is a group of one and waits for nobody.
+    fn group(
+        &mut self,
+        first: Box<dyn UnitOfWork>,
+        ran: &mut Vec<Ran>,
+        last: LastGroup,
+    ) -> Result<LastGroup, Broken> {
         let connection = match ready(&mut self.connection, &self.file) {
             Ok(connection) => connection,
             Err(error) => return Err(Broken::before_commit(error, vec![Ran::nothing(first)])),
         };
-        let fault = |error| classify(error, self.file.path());
-        if let Err(error) = statement(connection, "BEGIN IMMEDIATE") {
-            return Err(Broken::before_commit(fault(error), vec![Ran::nothing(first)]));
-        }
-        let mut next = Some(first);
+        let mut group = match Group::begin(connection, self.file.path(), ran) {
+            Ok(group) => group,
+            Err(error) => return Err(Broken::before_commit(error, vec![Ran::nothing(first)])),
+        };
+        let (mut next, full_by) = (Some(first), Instant::now() + last.took / PATIENCE);
         while let Some(unit) = next.take() {
             if !unit.is_abandoned()
-                && let Err(error) = run_unit(connection, &self.file, unit, ran)
+                && let Err(error) = group.run(unit)
             {
                 return Err(Broken::before_commit(error, std::mem::take(ran)));
             }
-            if ran.len() < GROUP_LIMIT {
-                next = self.units.try_recv().ok();
-            }
+            next = match group.len() {
+                few if few < last.callers => next_until(&mut self.units, full_by),
+                some if some < GROUP_LIMIT => self.units.try_recv().ok(),
+                _ => None,
+            };
         }
         crash_point!("sqlite.before_commit");
         let begun = Instant::now();
@@ -111,7 +127,8 @@ impl Writer {
                 Some(rusqlite::ErrorCode::DiskFull) => Stage::NotLogged,
                 Some(_) | None => Stage::MaybeLogged,
             };
-            return Err(Broken { error: fault(error), ran: std::mem::take(ran), stage });
+            let error = classify(error, self.file.path());
+            return Err(Broken { error, ran: std::mem::take(ran), stage });
         }
         let took = begun.elapsed();
         crash_point!("sqlite.after_commit");
@@ -120,11 +137,12 @@ impl Writer {
         if kept > 0 {
             metrics::committed(took, kept);
         }
+        let callers = ran.len();
         for Ran { unit, topics, .. } in ran.drain(..) {
             unit.answer(None);
             topics.iter().for_each(|topic| self.bell.ring(topic.as_str()));
         }
-        Ok(())
+        Ok(LastGroup { callers, took })
     }
 
     /// After such an error SQLite may have rolled back and be in autocommit, so nothing of the
@@ -153,7 +171,7 @@ impl Writer {
     fn overwrite_leftovers(&mut self) -> Result<(), StorageError> {
         let connection = ready(&mut self.connection, &self.file)?;
         let path = self.file.path();
-        crate::store::schema::touch(&mut SqliteStatements { connection, path })
+        crate::store::schema::touch(&mut SqliteStatements::new(connection, path))
     }
 }
 
@@ -163,9 +181,17 @@ impl Broken {
     }
 }
 
-impl Ran {
-    fn nothing(unit: Box<dyn UnitOfWork>) -> Self {
-        Self { unit, is_kept: false, topics: Vec::new() }
+/// The next unit, if one comes in time.
+fn next_until(
+    units: &mut mpsc::Receiver<Box<dyn UnitOfWork>>,
+    deadline: Instant,
+) -> Option<Box<dyn UnitOfWork>> {
+    loop {
+        match units.try_recv() {
+            Ok(unit) => return Some(unit),
+            Err(TryRecvError::Empty) if Instant::now() < deadline => std::thread::yield_now(),
+            Err(TryRecvError::Empty | TryRecvError::Disconnected) => return None,
+        }
     }
 }
 
@@ -177,46 +203,4 @@ fn ready<'a>(
         Some(connection) => Ok(connection),
         none => Ok(none.insert(open_writer(file)?)),
     }
-}
-
-/// Runs one unit inside its own savepoint, so that its failure undoes nobody else's work.
-fn run_unit(
-    connection: &Connection,
-    file: &SqliteFile,
-    mut unit: Box<dyn UnitOfWork>,
-    ran: &mut Vec<Ran>,
-) -> Result<(), StorageError> {
-    let fault = |error| classify(error, file.path());
-    let mut statements = SqliteStatements { connection, path: file.path() };
-    let opened = savepoint(connection, SavepointStep::Open).map_err(fault);
-    let mut tx = Tx::new(&mut statements);
-    let outcome = opened.and_then(|()| match unit.run(&mut tx) {
-        Verdict::Keep(after) => {
-            savepoint(connection, SavepointStep::Keep).map_err(fault)?;
-            Ok(Some(after.topics))
-        }
-        Verdict::Undo => match tx.spoilt().filter(|error| fails_everything(error)) {
-            Some(error) => Err(error.clone()),
-            None => {
-                savepoint(connection, SavepointStep::Undo).map_err(fault)?;
-                Ok(None)
-            }
-        },
-    });
-    match outcome {
-        Ok(Some(topics)) => ran.push(Ran { unit, is_kept: true, topics }),
-        Ok(None) => ran.push(Ran::nothing(unit)),
-        Err(error) => {
-            ran.push(Ran::nothing(unit));
-            return Err(error);
-        }
-    }
-    if connection.is_autocommit() {
-        return Err(StorageError::internal("SQLite left the transaction by itself"));
-    }
-    Ok(())
-}
-
-fn statement(connection: &Connection, text: &'static str) -> rusqlite::Result<()> {
-    connection.prepare_cached(text)?.execute([]).map(drop)
 }

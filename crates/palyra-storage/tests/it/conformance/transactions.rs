@@ -15,6 +15,7 @@ on_every_engine!(
     a_panicking_unit_harms_nobody,
     a_defect_in_a_statement_harms_nobody,
     one_callers_failure_spares_its_neighbours,
+    one_callers_refusal_undoes_only_what_it_wrote,
     a_reader_cannot_write,
     a_reader_sees_one_state,
     nothing_is_lost_between_concurrent_units,
@@ -138,6 +139,30 @@ async fn one_callers_failure_spares_its_neighbours(world: World) {
     }
     callers.join_all().await;
     assert_eq!(count(&world.db).await, 1 + 160);
+}
+
+/// Whoever shares a commit with one that is undone is told what holds without it.
+async fn one_callers_refusal_undoes_only_what_it_wrote(world: World) {
+    insert(&world.db, "sum", 0).await.unwrap();
+    let mut callers = JoinSet::new();
+    for n in 0..200i64 {
+        let db = world.db.clone();
+        callers.spawn(async move {
+            let refuses = n % 5 == 0;
+            let add = if refuses { 1000i64 } else { 1 };
+            let outcome = db.try_write(move |tx| {
+                let sum = tx.query_one(&ADD, params!["sum", add], |row| row.get::<i64>(0))?;
+                if refuses { Err(Refusal::TooMany) } else { Ok(sum) }
+            });
+            let outcome = outcome.await;
+            assert_eq!(outcome.is_err(), refuses, "caller {n}: {outcome:?}");
+            outcome.ok()
+        });
+    }
+    let mut seen: Vec<i64> = callers.join_all().await.into_iter().flatten().collect();
+    seen.sort_unstable();
+    assert_eq!(seen, (1..=160).collect::<Vec<i64>>());
+    assert_eq!(value(&world.db, "sum").await, Some(160));
 }
 
 async fn a_reader_cannot_write(world: World) {
