@@ -7,6 +7,7 @@ mod human;
 mod look;
 mod many;
 mod restored;
+mod settle;
 
 use std::sync::Arc;
 

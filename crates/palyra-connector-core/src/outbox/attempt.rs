@@ -1,19 +1,18 @@
 //! Attempts: what is due, what begins, what came of it.
 
 use palyra_common::ids::{ConnectorId, NativeMessageId};
-use palyra_common::runtime_contracts::RetryClass;
+use palyra_common::runtime_contracts::{OutboxState, RetryClass};
 use palyra_common::time::{Duration, Timestamp};
-use palyra_policy::outbox::{Event, Next, Outcome, Reconciled, Repeat, Step, Why, next, step};
+use palyra_policy::outbox::{Entry, Event, Next, Outcome, Repeat, Step, Why, next, step};
 use palyra_storage::lease::Lease;
 use palyra_storage::{StorageError, Tx, crash_point};
 
 use super::Outbox;
 use super::change::{Changing, Note};
 use crate::ChannelError;
-use crate::operation::EntryKey;
 use crate::store::connectors::{self, Queue};
 use crate::store::outbox::Stored;
-use crate::store::{outbox, outbox_history, outbox_lanes};
+use crate::store::{outbox, outbox_lanes};
 
 /// What is to be done with the first entry of a lane.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -31,6 +30,14 @@ pub enum Attempt {
     Begin(Stored),
     /// The platform asks to wait.
     Wait(Stored, Timestamp),
+}
+
+impl Attempt {
+    fn stored(&self) -> &Stored {
+        match self {
+            Self::Begin(stored) | Self::Wait(stored, _) => stored,
+        }
+    }
 }
 
 /// An attempt that is written down and may be made now.
@@ -77,7 +84,7 @@ pub enum Report {
 }
 
 impl Report {
-    fn event(&self) -> Event {
+    pub(super) fn event(&self) -> Event {
         Event::Outcome(match self {
             Self::Delivered { .. } => Outcome::Delivered,
             Self::Retry { class, after, .. } => Outcome::Retry { class: *class, after: *after },
@@ -87,7 +94,7 @@ impl Report {
         })
     }
 
-    fn note(&self) -> Note {
+    pub(super) fn note(&self) -> Note {
         let told =
             |class, reason: &String| Note { native: None, class, error: Some(reason.clone()) };
         match self {
@@ -139,118 +146,24 @@ impl Outbox {
         let (lease, now, dice) = (lease.clone(), self.clock.now(), self.dice.clone());
         let begin = move |tx: &mut Tx<'_>| -> Result<Vec<Begun>, ChannelError> {
             lease.fence(tx)?;
-            let mut begun = Vec::with_capacity(attempts.len());
-            let mut queue = None;
-            for attempt in &attempts {
-                let (Attempt::Begin(read) | Attempt::Wait(read, _)) = attempt;
-                let queue = match &queue {
-                    Some(queue) => queue,
-                    None => queue.insert(known_queue(tx, &read.key.connector)?),
-                };
-                if !queue.open {
-                    return Ok(Vec::new());
-                }
-                let changing = changing(queue, read, repeat, now, dice.roll());
-                let began = match attempt {
-                    Attempt::Begin(_) => begin_one(tx, &changing, read, lease.token())?,
-                    Attempt::Wait(_, until) => wait_one(tx, &changing, read, *until)?,
-                };
-                begun.extend(began);
+            let Some(first) = attempts.first() else { return Ok(Vec::new()) };
+            let queue = known_queue(tx, &first.stored().key.connector)?;
+            if !queue.open {
+                return Ok(Vec::new());
             }
-            Ok(begun)
+            let mut turns = Vec::with_capacity(attempts.len());
+            for attempt in &attempts {
+                let changing = changing(&queue, attempt.stored(), repeat, now, dice.roll());
+                match attempt {
+                    Attempt::Begin(read) => turns.extend(turn(tx, &changing, read)?),
+                    Attempt::Wait(read, until) => wait(tx, &changing, read, *until)?,
+                }
+            }
+            Ok(make(tx, turns, lease.token(), now)?)
         };
         let begun = self.db.try_write(begin).await?;
         crash_point!("outbox.after_attempt_commit");
         Ok(begun)
-    }
-
-    /// Writes down what came of attempts. One whose entry somebody else has by now is left alone.
-    pub async fn settle(&self, repeat: Repeat, settled: Vec<Settled>) -> Result<(), ChannelError> {
-        crash_point!("outbox.before_settle_commit");
-        let (now, dice) = (self.clock.now(), self.dice.clone());
-        let settle = move |tx: &mut Tx<'_>| -> Result<(), ChannelError> {
-            let mut queue = None;
-            for Settled { begun, report } in &settled {
-                if let Report::Delivered { native } = report {
-                    deliver(tx, begun, native.as_ref(), now)?;
-                    continue;
-                }
-                let queue = match &queue {
-                    Some(queue) => queue,
-                    None => queue.insert(known_queue(tx, &begun.stored.key.connector)?),
-                };
-                let Some(stored) = outbox::lock(tx, &begun.stored.key)? else { continue };
-                if stored.attempt_token != Some(begun.token) {
-                    continue;
-                }
-                let changing = changing(queue, &stored, repeat, now, dice.roll());
-                changing.apply(tx, &stored, report.event(), &report.note())?;
-            }
-            Ok(())
-        };
-        self.db.try_write(settle).await?;
-        crash_point!("outbox.after_settle_commit");
-        Ok(())
-    }
-
-    /// Takes over what an earlier holder of the lease has left under way, and says how much that
-    /// was. Called once nothing of that can still be on its way out.
-    pub async fn recover(
-        &self,
-        lease: &Lease,
-        repeat: Repeat,
-        connector: &ConnectorId,
-    ) -> Result<u64, ChannelError> {
-        /// In one transaction.
-        const STEP: u32 = 256;
-        let mut recovered = 0;
-        loop {
-            let (lease, connector) = (lease.clone(), connector.clone());
-            let (now, dice) = (self.clock.now(), self.dice.clone());
-            let recover = move |tx: &mut Tx<'_>| -> Result<u64, ChannelError> {
-                lease.fence(tx)?;
-                let queue = known_queue(tx, &connector)?;
-                let left = outbox::left_behind(tx, &connector, lease.token(), STEP)?;
-                let mut count = 0;
-                for left in left {
-                    let Some(stored) = outbox::lock(tx, &left.key)? else { continue };
-                    let changing = changing(&queue, &stored, repeat, now, dice.roll());
-                    let error = Some("the node that sent it stopped before it told".to_owned());
-                    let note = Note { error, ..Note::default() };
-                    changing.apply(tx, &stored, Event::Abandoned, &note)?;
-                    count += 1;
-                }
-                Ok(count)
-            };
-            let count = self.db.try_write(recover).await?;
-            recovered += count;
-            if count < u64::from(STEP) {
-                return Ok(recovered);
-            }
-        }
-    }
-
-    /// Writes down what the platform said became of an entry.
-    pub async fn reconciled(
-        &self,
-        lease: &Lease,
-        repeat: Repeat,
-        key: &EntryKey,
-        found: Reconciled,
-        native: Option<NativeMessageId>,
-    ) -> Result<(), ChannelError> {
-        let (lease, key) = (lease.clone(), key.clone());
-        let (now, dice) = (self.clock.now(), self.dice.clone());
-        let write = move |tx: &mut Tx<'_>| -> Result<(), ChannelError> {
-            lease.fence(tx)?;
-            let queue = known_queue(tx, &key.connector)?;
-            let Some(stored) = outbox::lock(tx, &key)? else { return Ok(()) };
-            let changing = changing(&queue, &stored, repeat, now, dice.roll());
-            let note = Note { native: native.clone(), ..Note::default() };
-            changing.apply(tx, &stored, Event::Reconciled(found), &note)?;
-            Ok(())
-        };
-        self.db.try_write(write).await
     }
 }
 
@@ -258,7 +171,7 @@ pub(super) fn known_queue(tx: &mut Tx<'_>, connector: &ConnectorId) -> Result<Qu
     connectors::queue(tx, connector)?.ok_or_else(|| ChannelError::NoConnector(connector.clone()))
 }
 
-fn changing<'a>(
+pub(super) fn changing<'a>(
     queue: &'a Queue,
     stored: &Stored,
     repeat: Repeat,
@@ -269,13 +182,19 @@ fn changing<'a>(
     Changing { queue, rules: queue.settings.rules(repeat), now, chance }
 }
 
-fn begin_one(
+/// An entry whose turn it is.
+struct Turn<'a> {
+    read: &'a Stored,
+    seq: i64,
+    began: Entry,
+}
+
+/// What becomes of an entry whose turn it should be: nothing, if it is too old or in doubt.
+fn turn<'a>(
     tx: &mut Tx<'_>,
     changing: &Changing<'_>,
-    read: &Stored,
-    token: i64,
-) -> Result<Option<Begun>, StorageError> {
-    let (connector, conversation) = (&read.key.connector, &read.conversation);
+    read: &'a Stored,
+) -> Result<Option<Turn<'a>>, StorageError> {
     let Some(seq) = read.lane_seq else { return Ok(None) };
     let moment = changing.queue.moment(changing.now);
     let decided = step(&read.entry, Event::Turn, &changing.rules, moment, changing.chance);
@@ -283,53 +202,59 @@ fn begin_one(
         Step::Changed(change) => change,
         Step::Unchanged(Why::Ended | Why::NotNow | Why::NotDue) => return Ok(None),
     };
-    if change.entry.state != palyra_common::runtime_contracts::OutboxState::Sending {
-        // Too old, or in doubt: not an attempt.
-        let Some(stored) = outbox::lock(tx, &read.key)? else { return Ok(None) };
+    if change.entry.state == OutboxState::Sending {
+        return Ok(Some(Turn { read, seq, began: change.entry }));
+    }
+    if let Some(stored) = outbox::lock(tx, &read.key)? {
         changing.apply(tx, &stored, Event::Turn, &Note::default())?;
-        return Ok(None);
     }
-    if !outbox_lanes::take(tx, connector, conversation, seq, changing.now)?
-        || !outbox::begin(tx, read, &change.entry, token, changing.now)?
-    {
-        // Somebody has changed it, or another entry is first by now.
-        outbox_lanes::refresh(tx, connector, conversation, 0)?;
-        return Ok(None);
-    }
-    let stored = Stored { entry: change.entry, attempt_token: Some(token), ..read.clone() };
-    Ok(Some(Begun { stored, token }))
+    Ok(None)
 }
 
-fn wait_one(
+/// Writes down that attempts begin, of those that are first in their lanes and as they were read.
+fn make(
+    tx: &mut Tx<'_>,
+    turns: Vec<Turn<'_>>,
+    token: i64,
+    now: Timestamp,
+) -> Result<Vec<Begun>, StorageError> {
+    let Some(connector) = turns.first().map(|turn| &turn.read.key.connector) else {
+        return Ok(Vec::new());
+    };
+    let heads: Vec<_> = turns.iter().map(|turn| (&turn.read.conversation, turn.seq)).collect();
+    let taken = outbox_lanes::take(tx, connector, &heads, now)?;
+    let (taken, mut late) = split(turns, taken);
+    let entries: Vec<_> = taken.iter().map(|turn| (turn.read, turn.began)).collect();
+    let begun = outbox::begin(tx, &entries, token, now)?;
+    let (begun, changed) = split(taken, begun);
+    late.extend(changed);
+    // Somebody has changed these, or another entry is first by now.
+    let lanes: Vec<_> = late.iter().map(|turn| &turn.read.conversation).collect();
+    outbox_lanes::refresh_many(tx, connector, &lanes, 0)?;
+    let begun = begun.into_iter().map(|Turn { read, began, .. }| {
+        let stored = Stored { entry: began, attempt_token: Some(token), ..read.clone() };
+        Begun { stored, token }
+    });
+    Ok(begun.collect())
+}
+
+fn wait(
     tx: &mut Tx<'_>,
     changing: &Changing<'_>,
     read: &Stored,
     until: Timestamp,
-) -> Result<Option<Begun>, StorageError> {
-    let Some(stored) = outbox::lock(tx, &read.key)? else { return Ok(None) };
+) -> Result<(), StorageError> {
+    let Some(stored) = outbox::lock(tx, &read.key)? else { return Ok(()) };
     let error = Some("the platform asks to wait".to_owned());
     let note = Note { class: Some(RetryClass::RateLimit), error, native: None };
-    changing.apply(tx, &stored, Event::NotAdmitted { until }, &note)?;
-    Ok(None)
+    changing.apply(tx, &stored, Event::NotAdmitted { until }, &note).map(drop)
 }
 
-/// The usual end, in as few statements as there can be.
-fn deliver(
-    tx: &mut Tx<'_>,
-    begun: &Begun,
-    native: Option<&NativeMessageId>,
-    now: Timestamp,
-) -> Result<(), StorageError> {
-    let Begun { stored, token } = begun;
-    if !outbox::finish(tx, &stored.key, *token)? {
-        return Ok(());
+/// Those of whom it is true, and the others.
+pub(super) fn split<T>(all: Vec<T>, of: Vec<bool>) -> (Vec<T>, Vec<T>) {
+    let (mut those, mut others) = (Vec::with_capacity(all.len()), Vec::new());
+    for (one, is_true) in all.into_iter().zip(of) {
+        if is_true { those.push(one) } else { others.push(one) }
     }
-    let entry = palyra_policy::outbox::Entry {
-        state: palyra_common::runtime_contracts::OutboxState::Delivered,
-        attempts: stored.entry.attempts.saturating_add(1),
-        ..stored.entry
-    };
-    let ended = Stored { entry, ..stored.clone() };
-    outbox_history::add(tx, &ended, native, now)?;
-    outbox_lanes::refresh(tx, &stored.key.connector, &stored.conversation, -1)
+    (those, others)
 }

@@ -67,7 +67,7 @@ impl Changing<'_> {
         match change.place {
             Place::Leaves => {
                 if let OutboxState::Delivered | OutboxState::Cancelled = change.entry.state {
-                    outbox::remove(tx, &stored.key)?;
+                    outbox::remove(tx, &[&stored.key])?;
                     outbox_history::add(tx, &next, note.native.as_ref(), self.now)?;
                     return Ok(-was_in_lane);
                 }

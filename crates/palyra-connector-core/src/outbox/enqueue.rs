@@ -47,11 +47,7 @@ pub fn enqueue(
             (Entry::pending(&rules, moment), Some(places.first))
         }
     };
-    let known = outbox_history::find(tx, connector, &envelope.id)?;
-    let known = match known {
-        Some(state) => Some(state),
-        None => add_parts(tx, envelope, entry, first_seq, now)?,
-    };
+    let known = add_parts(tx, envelope, entry, first_seq, now)?;
     match (known, first_seq) {
         (Some(state), Some(_)) => {
             outbox_lanes::refresh(tx, connector, conversation, -i64::from(count))?;
@@ -96,9 +92,16 @@ fn add_parts(
             version: 0,
         };
         if !outbox::add(tx, &stored)? {
-            // Somebody else has just enqueued it, to another conversation or to be approved.
+            // Enqueued before, or just now by somebody else.
             let found = outbox_history::find(tx, &envelope.connector, &envelope.id)?;
             return Ok(Some(found.unwrap_or(entry.state)));
+        }
+        // Looked for afterwards: whatever ended before the place was free is seen now.
+        if part == 0
+            && let Some(state) = outbox_history::ended(tx, &stored.key)?
+        {
+            outbox::remove(tx, &[&stored.key])?;
+            return Ok(Some(state));
         }
     }
     Ok(None)

@@ -101,12 +101,6 @@ const BEGIN: Sql = sql!(
      WHERE connector_id = $1 AND envelope_id = $2 AND part = $3 AND version = $4"
 );
 
-/// Only whoever makes the attempt may say what came of it.
-const FINISH: Sql = sql!(
-    "DELETE FROM outbox WHERE connector_id = $1 AND envelope_id = $2 AND part = $3
-         AND state = 'sending' AND attempt_token = $4"
-);
-
 const REMOVE: Sql =
     sql!("DELETE FROM outbox WHERE connector_id = $1 AND envelope_id = $2 AND part = $3");
 
@@ -245,35 +239,24 @@ pub(crate) fn save(tx: &mut Tx<'_>, stored: &Stored) -> Result<(), StorageError>
     tx.execute(&SAVE, params).map(drop)
 }
 
-/// Writes down that an attempt begins, unless the entry has changed since it was read.
+/// Writes down that attempts begin, and says of each whether its entry is as it was read.
 pub(crate) fn begin(
     tx: &mut Tx<'_>,
-    read: &Stored,
-    began: &Entry,
+    attempts: &[(&Stored, Entry)],
     token: i64,
     now: Timestamp,
-) -> Result<bool, StorageError> {
-    let [connector, envelope, part] = key_params(&read.key);
-    let params = [
-        connector,
-        envelope,
-        part,
-        read.version.into(),
-        began.first_attempt_at.into(),
-        token.into(),
-        now.into(),
-    ];
-    Ok(tx.execute(&BEGIN, &params)? == 1)
+) -> Result<Vec<bool>, StorageError> {
+    let sets = attempts.iter().map(|(read, began)| {
+        let [connector, envelope, part] = key_params(&read.key);
+        let (version, first) = (read.version.into(), began.first_attempt_at.into());
+        [connector, envelope, part, version, first, token.into(), now.into()]
+    });
+    let begun = tx.execute_many(&BEGIN, sets)?;
+    Ok(begun.into_iter().map(|changed| changed == 1).collect())
 }
 
-/// Removes an entry whose attempt was made under `token`, unless somebody else has it by now.
-pub(crate) fn finish(tx: &mut Tx<'_>, key: &EntryKey, token: i64) -> Result<bool, StorageError> {
-    let [connector, envelope, part] = key_params(key);
-    Ok(tx.execute(&FINISH, &[connector, envelope, part, token.into()])? == 1)
-}
-
-pub(crate) fn remove(tx: &mut Tx<'_>, key: &EntryKey) -> Result<(), StorageError> {
-    tx.execute(&REMOVE, &key_params(key)).map(drop)
+pub(crate) fn remove(tx: &mut Tx<'_>, keys: &[&EntryKey]) -> Result<(), StorageError> {
+    tx.execute_many(&REMOVE, keys.iter().map(|key| key_params(key))).map(drop)
 }
 
 /// One entry, to look at.
@@ -379,7 +362,7 @@ pub(crate) fn sweep(tx: &mut Tx<'_>, before: Timestamp, limit: u32) -> Result<u6
     tx.execute(&SWEEP, params![before, limit])
 }
 
-fn key_params(key: &EntryKey) -> [Param<'_>; 3] {
+pub(super) fn key_params(key: &EntryKey) -> [Param<'_>; 3] {
     [key.connector.as_str().into(), key.envelope.as_str().into(), key.part.into()]
 }
 

@@ -3,9 +3,9 @@
 use palyra_common::ids::{ConnectorId, ConversationId, EnvelopeId, NativeMessageId};
 use palyra_common::runtime_contracts::OutboxState;
 use palyra_common::time::Timestamp;
-use palyra_storage::{Sql, StorageError, Tx, claim_sql, params, sql};
+use palyra_storage::{Sql, StorageError, Tx, claim_sql, lock_sql, params, sql};
 
-use super::outbox::Stored;
+use super::outbox::{Stored, key_params};
 use super::{from_json, to_json};
 use crate::operation::{EntryKey, Operation};
 
@@ -13,6 +13,16 @@ const ADD: Sql = sql!(
     "INSERT INTO outbox_history (connector_id, envelope_id, part, conversation, state,
          native_message_id, attempts, operation, created_at, ended_at)
      VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)"
+);
+
+/// Only whoever makes the attempt may say what came of it.
+const DELIVER: Sql = lock_sql!(
+    "INSERT INTO outbox_history (connector_id, envelope_id, part, conversation, state,
+         native_message_id, attempts, operation, created_at, ended_at)
+     SELECT connector_id, envelope_id, part, conversation, 'delivered',
+         $5, attempts + 1, operation, created_at, $6
+     FROM outbox WHERE connector_id = $1 AND envelope_id = $2 AND part = $3
+         AND state = 'sending' AND attempt_token = $4"
 );
 
 /// Where an envelope is that was enqueued before, ended or not.
@@ -73,6 +83,25 @@ pub(crate) fn add(
         at,
     ];
     tx.execute(&ADD, params).map(drop)
+}
+
+/// An attempt that has delivered its entry: its token, and the name that the platform gave.
+pub(crate) type Delivered<'a> = (&'a EntryKey, i64, Option<&'a NativeMessageId>);
+
+/// Adds entries as delivered, and says of each whether nobody else had it by then. They are still in
+/// the outbox.
+pub(crate) fn deliver(
+    tx: &mut Tx<'_>,
+    delivered: &[Delivered<'_>],
+    at: Timestamp,
+) -> Result<Vec<bool>, StorageError> {
+    let sets = delivered.iter().map(|(key, token, native)| {
+        let [connector, envelope, part] = key_params(key);
+        let native = native.map(NativeMessageId::as_str).into();
+        [connector, envelope, part, (*token).into(), native, at.into()]
+    });
+    let added = tx.execute_many(&DELIVER, sets)?;
+    Ok(added.into_iter().map(|changed| changed == 1).collect())
 }
 
 /// The state of the first part of an envelope, if it was ever enqueued.

@@ -170,20 +170,37 @@ pub(crate) fn refresh(
     conversation: &ConversationId,
     grown: i64,
 ) -> Result<(), StorageError> {
-    tx.execute(&LOCK, params![connector.as_str(), conversation.as_str(), grown])?;
-    tx.execute(&REFRESH, params![connector.as_str(), conversation.as_str()]).map(drop)
+    refresh_many(tx, connector, &[conversation], grown)
 }
 
-/// Marks a lane as busy with the entry at `head`, if that is its first and due.
+/// The same for several lanes at once, each `grown` by as much.
+pub(crate) fn refresh_many(
+    tx: &mut Tx<'_>,
+    connector: &ConnectorId,
+    lanes: &[&ConversationId],
+    grown: i64,
+) -> Result<(), StorageError> {
+    let locks = lanes.iter().map(|conversation| {
+        [connector.as_str().into(), conversation.as_str().into(), grown.into()]
+    });
+    tx.execute_many(&LOCK, locks)?;
+    let lanes = lanes.iter().map(|lane| [connector.as_str().into(), lane.as_str().into()]);
+    tx.execute_many(&REFRESH, lanes).map(drop)
+}
+
+/// Marks lanes as busy with the entries at these places, and says of each whether that is its first
+/// and due.
 pub(crate) fn take(
     tx: &mut Tx<'_>,
     connector: &ConnectorId,
-    conversation: &ConversationId,
-    head: i64,
+    heads: &[(&ConversationId, i64)],
     now: Timestamp,
-) -> Result<bool, StorageError> {
-    let params = params![connector.as_str(), conversation.as_str(), head, now];
-    Ok(tx.execute(&TAKE, params)? == 1)
+) -> Result<Vec<bool>, StorageError> {
+    let sets = heads.iter().map(|(conversation, head)| {
+        [connector.as_str().into(), conversation.as_str().into(), (*head).into(), now.into()]
+    });
+    let taken = tx.execute_many(&TAKE, sets)?;
+    Ok(taken.into_iter().map(|changed| changed == 1).collect())
 }
 
 /// When the next lane of a connector is due.

@@ -15,7 +15,7 @@ use palyra_testkit::figures::{Goal, in_turns, millis, report};
 use serde_json::json;
 use tokio::runtime::Runtime;
 
-use crate::node::{Engine, Place, enqueue, envelope};
+use crate::node::{Engine, Place, enqueue};
 
 const FEW: u64 = 2_000;
 const MANY: u64 = 200_000;
@@ -72,9 +72,7 @@ impl Queue {
 
     async fn batch(&self) -> usize {
         let first = self.next.replace(self.next.get() + u64::from(BATCH));
-        for name in first..first + u64::from(BATCH) {
-            self.outbox.enqueue(envelope(&self.id, name, LANES)).await.unwrap();
-        }
+        enqueue(&self.outbox, &self.id, first..first + u64::from(BATCH), LANES).await;
         let due = self.outbox.due(&self.id, BATCH).await.unwrap();
         let attempts = due.into_iter().filter_map(|due| match due {
             Due::Send(stored) => Some(Attempt::Begin(stored)),

@@ -1,0 +1,124 @@
+//! What came of attempts.
+
+use palyra_common::ids::{ConnectorId, NativeMessageId};
+use palyra_common::time::Timestamp;
+use palyra_policy::outbox::{Event, Reconciled, Repeat};
+use palyra_storage::lease::Lease;
+use palyra_storage::{StorageError, Tx, crash_point};
+
+use super::Outbox;
+use super::attempt::{Begun, Report, Settled, changing, known_queue, split};
+use super::change::Note;
+use crate::ChannelError;
+use crate::operation::EntryKey;
+use crate::store::{outbox, outbox_history, outbox_lanes};
+
+impl Outbox {
+    /// Writes down what came of attempts. One whose entry somebody else has by now is left alone.
+    pub async fn settle(&self, repeat: Repeat, settled: Vec<Settled>) -> Result<(), ChannelError> {
+        crash_point!("outbox.before_settle_commit");
+        let (now, dice) = (self.clock.now(), self.dice.clone());
+        let settle = move |tx: &mut Tx<'_>| -> Result<(), ChannelError> {
+            let (mut queue, mut delivered) = (None, Vec::with_capacity(settled.len()));
+            for Settled { begun, report } in &settled {
+                if let Report::Delivered { native } = report {
+                    delivered.push((begun, native.as_ref()));
+                    continue;
+                }
+                let queue = match &queue {
+                    Some(queue) => queue,
+                    None => queue.insert(known_queue(tx, &begun.stored.key.connector)?),
+                };
+                let Some(stored) = outbox::lock(tx, &begun.stored.key)? else { continue };
+                if stored.attempt_token != Some(begun.token) {
+                    continue;
+                }
+                let changing = changing(queue, &stored, repeat, now, dice.roll());
+                changing.apply(tx, &stored, report.event(), &report.note())?;
+            }
+            Ok(deliver(tx, delivered, now)?)
+        };
+        self.db.try_write(settle).await?;
+        crash_point!("outbox.after_settle_commit");
+        Ok(())
+    }
+
+    /// Takes over what an earlier holder of the lease has left under way, and says how much that
+    /// was. Called once nothing of that can still be on its way out.
+    pub async fn recover(
+        &self,
+        lease: &Lease,
+        repeat: Repeat,
+        connector: &ConnectorId,
+    ) -> Result<u64, ChannelError> {
+        /// In one transaction.
+        const STEP: u32 = 256;
+        let mut recovered = 0;
+        loop {
+            let (lease, connector) = (lease.clone(), connector.clone());
+            let (now, dice) = (self.clock.now(), self.dice.clone());
+            let recover = move |tx: &mut Tx<'_>| -> Result<u64, ChannelError> {
+                lease.fence(tx)?;
+                let queue = known_queue(tx, &connector)?;
+                let left = outbox::left_behind(tx, &connector, lease.token(), STEP)?;
+                let mut count = 0;
+                for left in left {
+                    let Some(stored) = outbox::lock(tx, &left.key)? else { continue };
+                    let changing = changing(&queue, &stored, repeat, now, dice.roll());
+                    let error = Some("the node that sent it stopped before it told".to_owned());
+                    let note = Note { error, ..Note::default() };
+                    changing.apply(tx, &stored, Event::Abandoned, &note)?;
+                    count += 1;
+                }
+                Ok(count)
+            };
+            let count = self.db.try_write(recover).await?;
+            recovered += count;
+            if count < u64::from(STEP) {
+                return Ok(recovered);
+            }
+        }
+    }
+
+    /// Writes down what the platform said became of an entry.
+    pub async fn reconciled(
+        &self,
+        lease: &Lease,
+        repeat: Repeat,
+        key: &EntryKey,
+        found: Reconciled,
+        native: Option<NativeMessageId>,
+    ) -> Result<(), ChannelError> {
+        let (lease, key) = (lease.clone(), key.clone());
+        let (now, dice) = (self.clock.now(), self.dice.clone());
+        let write = move |tx: &mut Tx<'_>| -> Result<(), ChannelError> {
+            lease.fence(tx)?;
+            let queue = known_queue(tx, &key.connector)?;
+            let Some(stored) = outbox::lock(tx, &key)? else { return Ok(()) };
+            let changing = changing(&queue, &stored, repeat, now, dice.roll());
+            let note = Note { native: native.clone(), ..Note::default() };
+            changing.apply(tx, &stored, Event::Reconciled(found), &note)?;
+            Ok(())
+        };
+        self.db.try_write(write).await
+    }
+}
+
+/// The usual end, in as few statements as there can be.
+fn deliver(
+    tx: &mut Tx<'_>,
+    delivered: Vec<(&Begun, Option<&NativeMessageId>)>,
+    now: Timestamp,
+) -> Result<(), StorageError> {
+    let attempts = delivered.iter();
+    let attempts = attempts.map(|(begun, native)| (&begun.stored.key, begun.token, *native));
+    let added = outbox_history::deliver(tx, &attempts.collect::<Vec<_>>(), now)?;
+    let (ended, _others) = split(delivered, added);
+    let ended: Vec<_> = ended.into_iter().map(|(begun, _)| &begun.stored).collect();
+    let Some(connector) = ended.first().map(|stored| &stored.key.connector) else {
+        return Ok(());
+    };
+    outbox::remove(tx, &ended.iter().map(|stored| &stored.key).collect::<Vec<_>>())?;
+    let lanes: Vec<_> = ended.iter().map(|stored| &stored.conversation).collect();
+    outbox_lanes::refresh_many(tx, connector, &lanes, -1)
+}
