@@ -1,5 +1,6 @@
 //! The machine's own clock and randomness. Everything above is told the time; here it is read.
 
+use std::sync::{Mutex, PoisonError};
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use palyra_common::ids::TypedId;
@@ -16,10 +17,20 @@ impl Clock for SystemClock {
     }
 }
 
-/// A fresh id. Make it before the transaction and capture it: a unit that is run again must
-/// mean the same row.
+/// The parts of the newest id.
+static NEWEST: Mutex<(Timestamp, u128)> = Mutex::new((Timestamp::MIN, 0));
+
+/// A fresh id, behind every other that this process has made. Make it before the transaction and
+/// capture it: a unit that is run again must mean the same row.
 pub fn new_id<T: TypedId>() -> T {
-    T::from_parts(SystemClock.now(), u128::from_ne_bytes(random()))
+    let now = SystemClock.now();
+    let mut newest = NEWEST.lock().unwrap_or_else(PoisonError::into_inner);
+    *newest = match *newest {
+        (at, entropy) if now <= at => (at, entropy + 1),
+        // A bit is left for those of the same millisecond.
+        _ => (now, u128::from_ne_bytes(random()) >> (u128::BITS - 79)),
+    };
+    T::from_parts(newest.0, newest.1)
 }
 
 /// Random bytes from the operating system.
@@ -33,3 +44,6 @@ pub(crate) fn random<const N: usize>() -> [u8; N] {
 pub(crate) fn fraction() -> f64 {
     f64::from(u32::from_ne_bytes(random())) / (f64::from(u32::MAX) + 1.0)
 }
+
+#[cfg(test)]
+mod tests;
