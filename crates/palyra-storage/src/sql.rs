@@ -2,8 +2,8 @@
 
 /// One statement, in the spelling of each engine.
 ///
-/// Made by [`sql!`](crate::sql) or [`claim_sql!`](crate::claim_sql), so that it is always a
-/// constant of the program: nothing that came from outside can become part of a statement.
+/// Made by [`sql!`](crate::sql) and the macros beside it, so that it is always a constant of the
+/// program: nothing that came from outside can become part of a statement.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Sql {
     pub(crate) sqlite: &'static str,

@@ -128,9 +128,9 @@ impl Plain {
         let rows = transaction.query(&self.claim, &[&i64::MAX, &(BATCH as i64)]).await.unwrap();
         transaction.commit().await.unwrap();
         let transaction = self.client.transaction().await.unwrap();
-        for row in rows {
-            transaction.execute(&self.settle, &[&row.get::<_, i64>(0)]).await.unwrap();
-        }
+        let ids: Vec<i64> = rows.iter().map(|row| row.get(0)).collect();
+        let settled = ids.iter().map(async |id| transaction.execute(&self.settle, &[id]).await);
+        futures_util::future::try_join_all(settled).await.unwrap();
         transaction.commit().await.unwrap();
     }
 }

@@ -30,21 +30,25 @@ fn writer(world: &World) -> Builder {
         .env("PALYRA_STORAGE_URL", world.options.config.url.expose())
 }
 
-/// Lets a writer work and die, by our hand or at one of `points`.
-fn live_and_die(writer: Builder, points: &[&str], rng: &mut Rng) -> Process {
-    if rng.chance(0.5) {
-        let mut process = writer.spawn().unwrap();
-        process.wait_for_line("ack ", LIMIT).unwrap();
-        std::thread::sleep(rng.duration(Duration::ZERO..Duration::from_millis(300)));
-        process.kill_dash_nine().unwrap();
-        process
-    } else {
-        let point = points[rng.within(0..points.len() as u64) as usize];
-        let plan = CrashPlan::at(point).nth(rng.within(1..80));
-        let mut process = writer.crash(&plan).spawn().unwrap();
-        plan.expect_crash(&mut process, LIMIT).unwrap();
-        process
-    }
+/// A round in which a process dies at one of the points, to so many in which it is killed.
+const KILLS_PER_CRASH: u32 = 3;
+
+/// Lets a writer work and kills it.
+fn killed(writer: Builder, rng: &mut Rng) -> Process {
+    let mut process = writer.spawn().unwrap();
+    process.wait_for_line("ack ", LIMIT).unwrap();
+    std::thread::sleep(rng.duration(Duration::ZERO..Duration::from_millis(300)));
+    process.kill_dash_nine().unwrap();
+    process
+}
+
+/// Lets a writer work until it dies by itself at one of `points`.
+fn crashed(writer: Builder, points: &[&str], rng: &mut Rng) -> Process {
+    let point = points[rng.within(0..points.len() as u64) as usize];
+    let plan = CrashPlan::at(point).nth(rng.within(1..80));
+    let mut process = writer.crash(&plan).spawn().unwrap();
+    plan.expect_crash(&mut process, LIMIT).unwrap();
+    process
 }
 
 fn acknowledged(process: &Process) -> Vec<String> {
@@ -59,15 +63,18 @@ async fn kill_of_a_writer_on_sqlite_loses_nothing() {
     child::create_tables(&world.db).await;
     world.db.close().await;
     let mut audit = Audit::default();
-    let rounds = rounds(30, 300);
-    for round in 0..rounds {
-        let process = live_and_die(writer(&world), &SQLITE_POINTS, &mut rng);
-        audit.acknowledged(acknowledged(&process));
+    let kills = rounds(30, 300);
+    for round in 0..kills {
+        audit.acknowledged(acknowledged(&killed(writer(&world), &mut rng)));
+        if round.is_multiple_of(KILLS_PER_CRASH) {
+            let process = crashed(writer(&world), &SQLITE_POINTS, &mut rng);
+            audit.acknowledged(acknowledged(&process));
+        }
         let db = palyra_storage::Database::open(world.options.clone()).await.unwrap();
         audit.check(&db, &format!("round {round}")).await;
         db.close().await;
     }
-    println!("sqlite: {rounds} kills, {audit}");
+    println!("sqlite: {kills} kills, {audit}");
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -76,12 +83,15 @@ async fn kill_of_writers_on_postgres_loses_nothing() {
     let world = World::postgres(DatabaseLocale::C).await;
     child::create_tables(&world.db).await;
     let mut audit = Audit::default();
-    let rounds = rounds(30, 300);
+    let kills = rounds(30, 300);
     // Another node is always there and wants the same lease.
     let mut other = writer(&world).spawn().unwrap();
-    for round in 0..rounds {
-        let process = live_and_die(writer(&world), &POSTGRES_POINTS, &mut rng);
-        audit.acknowledged(acknowledged(&process));
+    for round in 0..kills {
+        audit.acknowledged(acknowledged(&killed(writer(&world), &mut rng)));
+        if round.is_multiple_of(KILLS_PER_CRASH) {
+            let process = crashed(writer(&world), &POSTGRES_POINTS, &mut rng);
+            audit.acknowledged(acknowledged(&process));
+        }
         if rng.chance(0.3) {
             other.kill_dash_nine().unwrap();
             audit.acknowledged(acknowledged(&other));
@@ -92,7 +102,7 @@ async fn kill_of_writers_on_postgres_loses_nothing() {
     other.kill_dash_nine().unwrap();
     audit.acknowledged(acknowledged(&other));
     audit.check(&world.db, "end").await;
-    println!("postgres: {rounds} kills, {audit}");
+    println!("postgres: {kills} kills, {audit}");
 }
 
 /// Waits until `look` has an answer about the holder of the writers' lease.

@@ -73,12 +73,23 @@ impl Statements for PostgresStatements<'_> {
     }
 
     fn execute_many(&mut self, sql: &Sql, sets: &[&[Param<'_>]]) -> Result<Vec<u64>, StorageError> {
+        let Some((first, rest)) = sets.split_first() else { return Ok(Vec::new()) };
+        let mut changed = vec![self.execute(sql, first)?];
         let statement = self.prepared(sql)?;
-        sets.iter().try_for_each(|params| check_count(&statement, params))?;
-        self.send(async |client| {
-            let each = sets.iter().map(|params| client.execute_raw(&statement, *params));
-            stream::iter(each).buffered(IN_FLIGHT).try_collect().await
-        })
+        rest.iter().try_for_each(|params| check_count(&statement, params))?;
+        let (client, runtime) = (&self.link.client, self.runtime);
+        let each = rest.iter().map(|params| client.execute_raw(&statement, *params));
+        let mut answers = stream::iter(each).buffered(IN_FLIGHT);
+        // Each answer has its time: one may wait for a lock, and the next for another.
+        let fault = loop {
+            match runtime.block_on(answer(ANSWER_TIMEOUT, answers.try_next())) {
+                Ok(Some(rows)) => changed.push(rows),
+                Ok(None) => return Ok(changed),
+                Err(fault) => break fault,
+            }
+        };
+        drop(answers);
+        Err(self.fault(fault))
     }
 
     fn query(

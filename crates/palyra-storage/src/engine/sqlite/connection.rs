@@ -12,6 +12,10 @@ use crate::StorageError;
 use crate::error::{Cause, at};
 use crate::migrate::Migration;
 
+/// Pages that the writer keeps in memory, in the words of SQLite: negative for kibibytes. Enough for
+/// the indexes of a queue of some hundred thousand entries.
+const CACHE_KIBIBYTES: i64 = -16_384;
+
 /// Long enough for a backup tool's lock to pass, short enough to be told.
 const BUSY_MILLIS: u64 = 5_000;
 /// Statements kept compiled on each connection; more than the program has.
@@ -93,6 +97,7 @@ fn connect(file: &SqliteFile) -> rusqlite::Result<Connection> {
 fn prepare_to_write(connection: &Connection, file: &SqliteFile, how: &str) -> rusqlite::Result<()> {
     connection.execute_batch(how)?;
     connection.execute_batch("PRAGMA foreign_keys = ON")?;
+    connection.pragma_update(None, "cache_size", CACHE_KIBIBYTES)?;
     if let Some(bytes) = file.max_bytes {
         let pages = i64::try_from(bytes / PAGE_BYTES).unwrap_or(i64::MAX).max(1);
         connection.pragma_update(None, "max_page_count", pages)?;

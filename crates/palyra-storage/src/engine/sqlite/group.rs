@@ -9,10 +9,10 @@ use std::path::Path;
 use rusqlite::Connection;
 
 use super::connection::classify;
-use super::statements::{SqliteStatements, savepoint, statement};
+use super::statements::{SqliteStatements, statement};
 use crate::StorageError;
 use crate::notify::Topic;
-use crate::tx::{SavepointStep, Tx, fails_everything};
+use crate::tx::{Tx, fails_everything};
 use crate::unit::{UnitOfWork, Verdict};
 
 /// A unit that ran, and whether what it wrote is part of the commit.
@@ -76,14 +76,15 @@ impl<'a> Group<'a> {
     }
 
     fn run_apart(&mut self, unit: Box<dyn UnitOfWork>) -> Result<(), StorageError> {
-        if let Err(error) = self.savepoint(SavepointStep::Open) {
+        if let Err(error) = self.statement("SAVEPOINT unit") {
             self.ran.push(Ran::nothing(unit));
             return Err(error);
         }
-        match self.decide(unit)?.is_kept {
-            true => self.savepoint(SavepointStep::Keep),
-            false => self.savepoint(SavepointStep::Undo),
+        if !self.decide(unit)?.is_kept {
+            self.statement("ROLLBACK TO unit")?;
         }
+        // With all that is inside of it: a unit that panicked may have left one of its own open.
+        self.statement("RELEASE unit")
     }
 
     fn decide(&mut self, mut unit: Box<dyn UnitOfWork>) -> Result<Decided, StorageError> {
@@ -107,10 +108,6 @@ impl<'a> Group<'a> {
 
     fn statement(&self, text: &'static str) -> Result<(), StorageError> {
         statement(self.connection, text).map_err(|error| classify(error, self.path))
-    }
-
-    fn savepoint(&self, step: SavepointStep) -> Result<(), StorageError> {
-        savepoint(self.connection, step).map_err(|error| classify(error, self.path))
     }
 }
 

@@ -66,7 +66,15 @@ impl Statements for SqliteStatements<'_> {
     }
 
     fn savepoint(&mut self, step: SavepointStep) -> Result<(), StorageError> {
-        savepoint(self.connection, step).map_err(|error| classify(error, self.path))
+        // Whoever panics inside of one leaves it open, which is undone as well.
+        self.wrote = true;
+        let run = |text| statement(self.connection, text);
+        let done = match step {
+            SavepointStep::Open => run("SAVEPOINT part"),
+            SavepointStep::Keep => run("RELEASE part"),
+            SavepointStep::Undo => run("ROLLBACK TO part").and_then(|()| run("RELEASE part")),
+        };
+        done.map_err(|error| classify(error, self.path))
     }
 
     fn lease_time(&mut self, told: Timestamp) -> Result<Timestamp, StorageError> {
@@ -77,18 +85,6 @@ impl Statements for SqliteStatements<'_> {
 /// Runs a statement that says nothing and is told nothing.
 pub(super) fn statement(connection: &Connection, text: &'static str) -> rusqlite::Result<()> {
     connection.prepare_cached(text)?.execute([]).map(drop)
-}
-
-pub(super) fn savepoint(connection: &Connection, step: SavepointStep) -> rusqlite::Result<()> {
-    let run = |text| statement(connection, text);
-    match step {
-        SavepointStep::Open => run("SAVEPOINT part"),
-        SavepointStep::Keep => run("RELEASE part"),
-        SavepointStep::Undo => {
-            run("ROLLBACK TO part")?;
-            run("RELEASE part")
-        }
-    }
 }
 
 fn bind(statement: &mut Statement<'_>, params: &[Param<'_>]) -> rusqlite::Result<()> {

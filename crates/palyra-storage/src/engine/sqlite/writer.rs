@@ -23,6 +23,9 @@ const GROUP_LIMIT: usize = 256;
 /// Which part of a commit's time may be waited for the callers of the last one.
 const PATIENCE: u32 = 4;
 
+/// And no longer, however slow the disk was.
+const MOST_PATIENCE: Duration = Duration::from_millis(1);
+
 pub(crate) struct Writer {
     pub(crate) file: SqliteFile,
     pub(crate) connection: Option<Connection>,
@@ -68,7 +71,10 @@ impl Writer {
                     last = group;
                     self.connection.iter().for_each(|open| log_size.committed(open));
                 }
-                Err(broken) => self.give_up(broken),
+                Err(broken) => {
+                    last = LastGroup::default();
+                    self.give_up(broken);
+                }
             }
         }
         self.end(&log_size);
@@ -91,8 +97,8 @@ impl Writer {
         }
     }
 
-    /// Runs `first` at once and then whatever has come in meanwhile, commits, answers. Alone, a
-    /// caller is a group of one and waits for nobody.
+    /// Runs `first` at once and then whatever has come in meanwhile, commits, answers. A caller who
+    /// comes after a caller who was alone is a group of one and waits for nobody.
     fn group(
         &mut self,
         first: Box<dyn UnitOfWork>,
@@ -107,7 +113,8 @@ impl Writer {
             Ok(group) => group,
             Err(error) => return Err(Broken::before_commit(error, vec![Ran::nothing(first)])),
         };
-        let (mut next, full_by) = (Some(first), Instant::now() + last.took / PATIENCE);
+        let patience = (last.took / PATIENCE).min(MOST_PATIENCE);
+        let (mut next, full_by) = (Some(first), Instant::now() + patience);
         while let Some(unit) = next.take() {
             if !unit.is_abandoned()
                 && let Err(error) = group.run(unit)

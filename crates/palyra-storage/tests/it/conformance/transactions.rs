@@ -13,6 +13,7 @@ on_every_engine!(
     a_swallowed_failure_is_not_kept,
     a_savepoint_undoes_only_its_part,
     a_panicking_unit_harms_nobody,
+    a_panic_inside_a_savepoint_leaves_nothing,
     a_defect_in_a_statement_harms_nobody,
     one_callers_failure_spares_its_neighbours,
     one_callers_refusal_undoes_only_what_it_wrote,
@@ -109,6 +110,19 @@ async fn a_panicking_unit_harms_nobody(world: World) {
         .write(|tx| {
             tx.execute(&INSERT, params!["a", 1i64])?;
             panic!("a defect of the caller");
+        })
+        .await;
+    assert_eq!(outcome.unwrap_err().code(), ErrorCode::StorageInternal);
+    insert(&world.db, "b", 1).await.unwrap();
+    assert_eq!(count(&world.db).await, 1);
+}
+
+async fn a_panic_inside_a_savepoint_leaves_nothing(world: World) {
+    let outcome: Result<(), StorageError> = world
+        .db
+        .write(|tx| {
+            tx.execute(&INSERT, params!["a", 1i64])?;
+            tx.savepoint(|_| panic!("a defect of the caller"))
         })
         .await;
     assert_eq!(outcome.unwrap_err().code(), ErrorCode::StorageInternal);

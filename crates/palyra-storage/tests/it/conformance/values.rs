@@ -13,6 +13,7 @@ on_every_engine!(
     text_with_a_null_character_is_refused,
     keys_are_compared_bytewise,
     many_rows_are_written_by_one_call,
+    one_of_many_rows_that_is_refused_undoes_all,
     an_error_does_not_repeat_the_row,
 );
 
@@ -123,6 +124,24 @@ async fn many_rows_are_written_by_one_call(world: World) {
         .await
         .unwrap();
     assert_eq!(written, vec![1; 300]);
+    assert_eq!(crate::world::count(&world.db).await, 300);
+}
+
+/// Also where the rest is on its way already.
+async fn one_of_many_rows_that_is_refused_undoes_all(world: World) {
+    let sets = |twice: bool| {
+        let name = move |n: i64| if twice && n == 150 { 149 } else { n };
+        (0..300i64).map(move |n| [text(name(n)), n.into(), Param::Null, Param::Null, Param::Null])
+    };
+    let refused = world.db.write(move |tx| tx.execute_many(&PUT, sets(true))).await;
+    assert_eq!(refused.unwrap_err().code(), ErrorCode::StorageConstraint);
+    assert_eq!(crate::world::count(&world.db).await, 0);
+    let kept = world.db.write(move |tx| {
+        let refused = tx.savepoint(|part| part.execute_many(&PUT, sets(true)));
+        assert_eq!(refused.unwrap_err().code(), ErrorCode::StorageConstraint);
+        tx.execute_many(&PUT, sets(false))
+    });
+    assert_eq!(kept.await.unwrap().len(), 300);
     assert_eq!(crate::world::count(&world.db).await, 300);
 }
 

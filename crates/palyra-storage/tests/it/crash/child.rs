@@ -18,6 +18,8 @@ use crate::world::START;
 pub(super) const LEASE_NAME: &str = "writer";
 pub(super) const LEASE: Duration = Duration::from_millis(1_000);
 const WRITERS: usize = 8;
+/// A writer refuses what it has written every so many turns.
+const REFUSES_EVERY: u64 = 10;
 /// Tells a writer never to give the lease back: it prolongs it until it is taken away.
 pub(super) const KEEP_VARIABLE: &str = "PALYRA_TEST_KEEP_LEASE";
 /// Between the writes of a keeper, so that it is mostly stopped outside of a transaction: the
@@ -83,7 +85,13 @@ async fn hold(db: &Database, leases: &Leases, lease: Lease) {
     for _ in 0..WRITERS {
         let (db, lease) = (db.clone(), lease.clone());
         writers.spawn(async move {
-            while tokio::time::Instant::now() < deadline {
+            for turn in 1_u64.. {
+                if tokio::time::Instant::now() >= deadline {
+                    return;
+                }
+                if turn.is_multiple_of(REFUSES_EVERY) {
+                    refuse_late(&db, &lease).await;
+                }
                 let id = new_id::<palyra_common::ids::EventId>().to_string();
                 match write(&db, &lease, id.clone()).await {
                     Ok(()) => println!("ack {id}"),
@@ -98,6 +106,19 @@ async fn hold(db: &Database, leases: &Leases, lease: Lease) {
     }
     writers.join_all().await;
     leases.release(lease).await.unwrap();
+}
+
+/// Writes and then refuses, beside others whose writes are kept.
+async fn refuse_late(db: &Database, lease: &Lease) {
+    let lease = lease.clone();
+    let refused: Result<(), StorageError> = db
+        .write(move |tx| {
+            lease.fence(tx)?;
+            tx.execute(&ADD, params![])?;
+            Err(StorageError::InvalidValue { what: "refused after all".into() })
+        })
+        .await;
+    refused.unwrap_err();
 }
 
 /// Writes and prolongs the lease until it is somebody else's.

@@ -1,7 +1,5 @@
 //! A full disk refuses writes and harms nothing that was written.
 
-use std::io::Write;
-
 use palyra_common::error::ErrorCode;
 use palyra_storage::{Database, OpenOptions, Sql, StorageError, params, sql};
 use palyra_testkit::fs::SmallDisk;
@@ -30,21 +28,9 @@ async fn fill(db: &Database, from: i64) -> (i64, StorageError) {
     panic!("the disk never filled up");
 }
 
-/// A small disk, which root can always mount. Others are told why they get another story.
-#[expect(clippy::explicit_write, reason = "nobody sees what a test that passes prints otherwise")]
-fn small_disk(bytes: u64) -> Option<SmallDisk> {
-    let disk = SmallDisk::mount(bytes).unwrap();
-    if disk.is_none() {
-        assert!(!rustix::process::geteuid().is_root(), "root could not mount a small disk");
-        let why = "no small disk without root: the configured size stands in for it";
-        writeln!(std::io::stderr(), "{why}").unwrap();
-    }
-    disk
-}
-
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn writing_goes_on_when_space_is_free_again() {
-    let Some(disk) = small_disk(16 << 20) else {
+    let Some(disk) = SmallDisk::mount(16 << 20).unwrap() else {
         return writing_goes_on_when_rows_are_gone().await;
     };
     let ballast = disk.path().join("ballast");
@@ -104,7 +90,7 @@ async fn writing_goes_on_when_rows_are_gone() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_disk_without_room_for_a_database_says_so() {
-    let Some(disk) = small_disk(16 << 10) else {
+    let Some(disk) = SmallDisk::mount(16 << 10).unwrap() else {
         return a_size_too_small_is_told().await;
     };
     let refused = Database::open(OpenOptions::in_directory(disk.path())).await.unwrap_err();
