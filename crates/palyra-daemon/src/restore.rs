@@ -37,8 +37,8 @@ pub(crate) async fn restore(flags: &Flags, file: &Path, as_json: bool) -> Result
         restored = backup::restore(input, options.clone(), progress) => restored?,
         never = tell(told) => never,
     };
-    warn(&restored);
     // What was restored stays, whatever follows.
+    let mut warnings = warnings(&restored);
     let (mut told, mut found) = (vec![line(&restored, &data_dir)], serde_json::json!({}));
     match Database::open(options).await {
         Ok(db) => {
@@ -48,13 +48,14 @@ pub(crate) async fn restore(flags: &Flags, file: &Path, as_json: bool) -> Result
                     found = settled.to_json();
                 }
                 Ok(None) => {}
-                Err(error) => say(&left_to_the_start(&error)),
+                Err(error) => warnings.push(left_to_the_start(&error)),
             }
             told.extend(key_needed(&db, &data_dir, &loaded.config.vault).await);
             db.close().await;
         }
-        Err(error) => say(&left_to_the_start(&error)),
+        Err(error) => warnings.push(left_to_the_start(&error)),
     }
+    warnings.iter().for_each(|warning| say(warning));
     if as_json {
         let content = restored.content;
         found["rows"] = content.rows.into();
@@ -62,6 +63,7 @@ pub(crate) async fn restore(flags: &Flags, file: &Path, as_json: bool) -> Result
         found["missing_blobs"] = restored.missing.count.into();
         found["schema"] = restored.schema.into();
         found["told"] = told.into();
+        found["warnings"] = warnings.into();
         crate::print(&json(&found));
     } else {
         told.iter().for_each(|told| crate::print(&format!("{told}\n")));
@@ -141,21 +143,16 @@ async fn tell(told: watch::Receiver<Progress>) -> ! {
     }
 }
 
-/// Tells what is wrong with what was restored.
-fn warn(restored: &Verified) {
+/// What is wrong with what was restored.
+fn warnings(restored: &Verified) -> Vec<String> {
     let Verified { missing, journal, .. } = restored;
-    for id in &missing.named {
-        say(&format!("blob {id} had no content when the backup was made"));
-    }
-    if let Some(fault) = &journal.fault {
+    let without = |id| format!("blob {id} had no content when the backup was made");
+    let fault = journal.fault.as_ref().map(|fault| {
         let told = fault.envelope();
-        say(&format!(
-            "{}\n  code: {}\n  what to do: {}",
-            told.message(),
-            told.code(),
-            told.recovery_hint()
-        ));
-    }
+        let (code, hint) = (told.code(), told.recovery_hint());
+        format!("{}\n  code: {code}\n  what to do: {hint}", told.message())
+    });
+    missing.named.iter().map(without).chain(fault).collect()
 }
 
 fn line(restored: &Verified, data_dir: &Path) -> String {

@@ -58,6 +58,7 @@ fn a_backup_is_made_checked_and_restored() {
         assert_eq!(told[count], 0, "{told}");
     }
     assert_eq!(told["data_dir"], third.to_str().unwrap());
+    assert_eq!(told["warnings"], serde_json::json!([]));
 }
 
 /// In a folder that others write to, the name of the unfinished file could be taken on purpose.

@@ -17,6 +17,11 @@ use crate::lifecycle::journal;
 
 /// A backup of a node that has worked and holds a blob.
 fn backup_of_a_node(folder: &Path) -> PathBuf {
+    backup_after(folder, |_| {})
+}
+
+/// As [`backup_of_a_node`], after something has happened to its data directory.
+fn backup_after(folder: &Path, happened: impl FnOnce(&Path)) -> PathBuf {
     let data = folder.join("old");
     let mut daemon = palyrad().data_dir(&data).spawn().unwrap();
     daemon.wait_ready(LIMIT).unwrap();
@@ -28,6 +33,7 @@ fn backup_of_a_node(folder: &Path) -> PathBuf {
         let config = StorageConfig::default();
         let blobs = BlobStore::open(db.clone(), clock.clone(), &config, &data).unwrap();
         blobs.put("content".into()).await.unwrap();
+        happened(&data);
         let leases = Leases::new(db.clone(), clock.clone(), config.lease_ttl);
         let source = Source { db: db.clone(), blobs, leases, clock };
         let unwatched = watch::channel(Progress::default()).0;
@@ -69,6 +75,25 @@ fn a_daemon_starts_on_what_was_restored() {
     let (code, told) = refused(restore(&file, &new));
     assert_eq!(code, Some(1), "{told}");
     assert!(told.contains("backup/target_in_use") && told.contains("what to do:"), "{told}");
+}
+
+/// The command line reads the JSON, and nobody sees what is said beside it.
+#[test]
+fn what_is_wrong_with_what_was_restored_is_in_the_json() {
+    let folder = tempfile::tempdir().unwrap();
+    let lose = |data: &Path| std::fs::remove_dir_all(data.join("blobs")).unwrap();
+    let file = backup_after(folder.path(), lose);
+    let mut restoring = restore(&file, &folder.path().join("new")).arg("--json").spawn().unwrap();
+    assert_eq!(restoring.wait(LIMIT).unwrap().code(), Some(0), "{}", restoring.logs());
+    let told = restoring.lines(Stream::Stdout).unwrap().join("\n");
+    let told: serde_json::Value = serde_json::from_str(&told).unwrap();
+    assert_eq!(told["missing_blobs"], 1, "{told}");
+    let warnings = told["warnings"].as_array().unwrap();
+    assert_eq!(warnings.len(), 1, "{told}");
+    let warning = warnings[0].as_str().unwrap();
+    assert!(warning.ends_with("had no content when the backup was made"), "{told}");
+    let said = restoring.lines(Stream::Stderr).unwrap();
+    assert!(said.contains(&format!("palyrad: {warning}")), "{said:?}");
 }
 
 #[test]

@@ -8,7 +8,7 @@ use serde_json::Value;
 use super::verify;
 use crate::context::Context;
 use crate::failure::{Failure, Outcome};
-use crate::output::{Output, printable};
+use crate::output::{Output, Tone, printable};
 use crate::{palyrad, prompt};
 
 /// Restore a backup into a data directory or database that holds no data
@@ -67,8 +67,15 @@ pub(super) async fn run(context: &Context, arguments: Arguments) -> Outcome {
     context.out().show(&restored, text)
 }
 
-fn text(_: &Output, restored: &Value) -> String {
-    let told = restored["told"].as_array().into_iter().flatten().filter_map(Value::as_str);
-    let lines = told.flat_map(str::lines).map(|line| format!("{}\n", printable(line)));
-    format!("{}Start the daemon with `palyra daemon start`.\n", lines.collect::<String>())
+fn text(out: &Output, restored: &Value) -> String {
+    let texts =
+        |name: &str| restored[name].as_array().into_iter().flatten().filter_map(Value::as_str);
+    let lines = |text: &str| -> String {
+        text.lines().map(|line| format!("{}\n", printable(line))).collect()
+    };
+    let told: String = texts("told").map(lines).collect();
+    let mark = out.paint(Tone::Doubtful, "warning:");
+    let warnings = texts("warnings").map(|warning| format!("{mark} {}", lines(warning)));
+    let warnings: String = warnings.collect();
+    format!("{told}{warnings}Start the daemon with `palyra daemon start`.\n")
 }
