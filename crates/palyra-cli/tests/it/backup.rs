@@ -5,7 +5,7 @@ use std::io::{Read, Write};
 use std::os::unix::fs::PermissionsExt;
 use std::os::unix::net::{UnixListener, UnixStream};
 
-use crate::world::{World, until};
+use crate::world::{World, ran, until};
 
 #[test]
 fn a_backup_is_made_checked_and_restored() {
@@ -130,6 +130,61 @@ fn a_damaged_backup_is_a_fault() {
     std::fs::write(&file, &whole).unwrap();
     let report = world.palyra(&["backup", "verify", "b.tar.gz", "--json"]).expect(0).json();
     assert!(report["fault"].is_null() && report["rows"].is_u64(), "{report}");
+}
+
+/// A backup of a daemon whose audit trail somebody has changed.
+fn backup_with_a_broken_trail(world: &World) {
+    let daemon = world.palyrad();
+    world.palyra(&["daemon", "stop"]).expect(0);
+    drop(daemon);
+    let database = world.data_dir().join("palyra.db");
+    let mut bytes = std::fs::read(&database).unwrap();
+    let (before, after) = (b"daemon.started", b"daemon.snarled");
+    let places = (0..bytes.len()).filter(|&at| bytes[at..].starts_with(before));
+    let places: Vec<_> = places.collect();
+    assert!(!places.is_empty(), "a stop leaves everything in one file");
+    for at in places {
+        bytes[at..at + after.len()].copy_from_slice(after);
+    }
+    std::fs::write(&database, bytes).unwrap();
+    let _daemon = world.palyrad();
+    world.palyra(&["audit", "verify"]).expect(7);
+    // Where there is nobody to check it, it is kept unchecked.
+    let mut create = world.command(&["backup", "create", "b.tar.gz"]);
+    ran(create.env("PALYRA_PALYRAD", "/nowhere/palyrad")).expect(0);
+}
+
+/// There may be no better backup, and what it holds is whole.
+#[test]
+fn a_backup_with_a_broken_audit_trail_is_restored_and_that_is_told() {
+    let world = World::new();
+    backup_with_a_broken_trail(&world);
+    let report = world.palyra(&["backup", "verify", "b.tar.gz", "--json"]).expect(7).json();
+    assert_eq!(report["fault"]["code"], "journal/broken_chain");
+
+    let broken = "the journal is broken at entry 1";
+    let folder = |name: &str| world.home().join(name).to_str().unwrap().to_owned();
+    let restore = |into: &str, more: &[&str]| {
+        let asked = ["--data-dir", into, "backup", "restore", "b.tar.gz"];
+        world.palyra(&[&asked[..], more].concat())
+    };
+    let (first, second) = (folder("first"), folder("second"));
+    let question = restore(&first, &[]).expect(2).err;
+    assert!(question.contains(broken) && question.contains("all the same?"), "{question}");
+    assert!(!world.home().join("first/palyra.db").exists());
+    let told = restore(&first, &["--yes"]).expect(0).out;
+    assert!(told.contains("palyrad has restored"), "{told}");
+    assert!(told.contains(&format!("warning: {broken}")), "{told}");
+    assert!(told.contains("  code: journal/broken_chain\n"), "{told}");
+    let told = restore(&second, &["--yes", "--json"]).expect(0).json();
+    let warnings = told["warnings"].as_array().unwrap();
+    assert_eq!(warnings.len(), 1, "{told}");
+    assert!(warnings[0].as_str().unwrap().starts_with(broken), "{told}");
+
+    let whole = std::fs::read(world.home().join("b.tar.gz")).unwrap();
+    std::fs::write(world.home().join("b.tar.gz"), &whole[..whole.len() / 2]).unwrap();
+    let refused = restore(&folder("third"), &["--yes", "--json"]).expect(7);
+    assert_eq!(refused.error_code(), "backup/invalid");
 }
 
 /// The other end of a daemon's socket, for what no daemon does on purpose.

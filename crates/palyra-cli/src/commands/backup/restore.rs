@@ -1,8 +1,9 @@
 //! `palyra backup restore`
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use palyra_client::ClientError;
+use palyra_common::ErrorCode;
 use serde_json::Value;
 
 use super::verify;
@@ -14,8 +15,9 @@ use crate::{palyrad, prompt};
 /// Restore a backup into a data directory or database that holds no data
 ///
 /// There must be no database and no blobs yet; other files, such as palyra.toml, stay as they are.
-/// The daemon must not run. The backup is checked first. The master key of the vault is not in a
-/// backup: it is told which one the secrets need, and where it belongs.
+/// The daemon must not run. The backup is checked first; one whose audit trail was broken already is
+/// restored as it is, and that is told. The master key of the vault is not in a backup: it is told
+/// which one the secrets need, and where it belongs.
 ///
 /// A backup holds what has changed since it was made. Logins and links to log in with are ended. API
 /// tokens stay, also those that were revoked since: it is told how many are valid. Messages that had
@@ -52,10 +54,14 @@ pub(super) async fn run(context: &Context, arguments: Arguments) -> Outcome {
             )));
         }
     }
-    verify::check(context, &arguments.file)?;
+    let doubt = doubt(context, &arguments.file)?;
     let file = std::path::absolute(&arguments.file);
     let file = file.map_err(|error| Failure::file(&arguments.file, error))?;
-    let question = format!("Restore {} into {}?", file.display(), data_dir.display());
+    let question = format!("Restore {} into {}", file.display(), data_dir.display());
+    let question = match doubt {
+        None => format!("{question}?"),
+        Some(doubt) => format!("{}. {question} all the same?", printable(&doubt)),
+    };
     prompt::confirm(context.out(), &question, arguments.yes)?;
     let progress = context.out().progress("{spinner} restoring, {elapsed}");
     let asked = ["restore".as_ref(), "--json".as_ref(), file.as_os_str()];
@@ -65,6 +71,18 @@ pub(super) async fn run(context: &Context, arguments: Arguments) -> Outcome {
     restored["file"] = file.display().to_string().into();
     restored["data_dir"] = data_dir.display().to_string().into();
     context.out().show(&restored, text)
+}
+
+/// What speaks against the backup and does not keep it from being restored. An audit trail that
+/// somebody has broken takes nothing from the rest, and there may be no better backup.
+fn doubt(context: &Context, file: &Path) -> Result<Option<String>, Failure> {
+    match verify::check(context, file) {
+        Ok(_) => Ok(None),
+        Err(Failure::Told(told)) if told.known_code() == Some(ErrorCode::JournalBrokenChain) => {
+            Ok(Some(told.message().to_owned()))
+        }
+        Err(failure) => Err(failure),
+    }
 }
 
 fn text(out: &Output, restored: &Value) -> String {
