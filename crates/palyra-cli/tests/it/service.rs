@@ -1,6 +1,9 @@
 //! The unit of systemd, with and without a systemd to talk to.
 
+use std::io::Read;
 use std::os::unix::fs::PermissionsExt;
+use std::os::unix::process::CommandExt;
+use std::process::{Child, Command, Stdio};
 
 use crate::world::{Background, FREE_PORTS, World, palyrad, ran};
 
@@ -139,6 +142,81 @@ fn what_systemd_starts_is_waited_for() {
     assert_eq!((&again["ready"], &again["stopped"]), (&true.into(), &started["pid"]));
     assert_eq!(again["pid"].to_string(), main().trim());
     assert_ne!(again["pid"], started["pid"], "the one before is not taken for the new one");
+}
+
+/// Stands for a daemon that hangs: a process that is called as palyrad is and ignores SIGTERM. It
+/// ends with the test.
+struct Deaf(Child);
+
+impl Deaf {
+    fn start(world: &World) -> Self {
+        let program = world.home().join("palyrad");
+        std::fs::copy("/bin/sh", &program).unwrap();
+        let mut command = Command::new(&program);
+        // Where one program is many, its name says which one it is to be.
+        command.arg0("sh").args(["-c", "trap '' TERM; echo deaf; read line"]);
+        command.env_clear().env("PALYRA_DATA_DIR", world.data_dir()).current_dir(world.home());
+        let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
+        child.stdout.as_mut().unwrap().read_exact(&mut [0; 5]).unwrap();
+        Self(child)
+    }
+
+    fn runs(&mut self) -> bool {
+        self.0.try_wait().unwrap().is_none()
+    }
+}
+
+impl Drop for Deaf {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+/// systemd waits for as long as the unit says, and may not answer at all.
+#[test]
+fn a_service_that_hangs_is_killed_after_the_time_that_was_asked_for() {
+    let world = World::new();
+    world.palyra(&["daemon", "install", "--no-start"]).expect(1);
+    let (main, mute) = (world.home().join("main"), world.home().join("mute"));
+    let waited = world.home().join("waited");
+    // Stands for a systemd that stops nothing; with the file `mute` it does not even answer.
+    let script = format!(
+        "#!/bin/sh
+case \"$2 $3\" in
+  'show --property=MainPID') read -r main < '{main}'; echo \"$main\" ;;
+  stop*) [ \"$3\" = --no-block ] || echo \"$@\" >> '{waited}'
+    [ ! -e '{mute}' ] || {{ echo 'Failed to connect to bus' >&2; exit 1; }} ;;
+esac
+",
+        main = main.display(),
+        mute = mute.display(),
+        waited = waited.display(),
+    );
+    systemctl(&world, &script);
+    let start = || {
+        let deaf = Deaf::start(&world);
+        std::fs::write(&main, format!("{}\n", deaf.0.id())).unwrap();
+        deaf
+    };
+    let force = ["daemon", "stop", "--force", "--wait", "0", "--json"];
+
+    let mut deaf = start();
+    let refused = world.palyra(&["daemon", "stop", "--wait", "0", "--json"]).expect(6);
+    assert!(refused.err.contains("still runs after 0 s"), "{refused:?}");
+    assert!(deaf.runs());
+    assert_eq!(world.palyra(&force).expect(0).json()["pid"], deaf.0.id());
+    assert!(!deaf.runs());
+    drop(deaf);
+
+    let mut deaf = start();
+    std::fs::write(&mute, "").unwrap();
+    let refused = world.palyra(&["daemon", "stop", "--wait", "0", "--json"]).expect(1);
+    assert!(refused.err.contains("Failed to connect to bus"), "{refused:?}");
+    assert!(deaf.runs());
+    assert_eq!(world.palyra(&force).expect(0).json()["pid"], deaf.0.id());
+    assert!(!deaf.runs());
+    assert!(!waited.exists(), "nobody waits for systemd");
 }
 
 #[test]

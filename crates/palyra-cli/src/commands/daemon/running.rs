@@ -151,6 +151,11 @@ pub(super) async fn terminate(pid: Pid, limit: Duration) -> Outcome {
             return Err(Failure::machine(format!("process {pid} could not be told: {error}")));
         }
     }
+    ended(pid, limit).await
+}
+
+/// Waits for the end of a process that was asked to stop.
+pub(super) async fn ended(pid: Pid, limit: Duration) -> Outcome {
     if ends(pid, limit).await {
         return Ok(());
     }

@@ -49,20 +49,37 @@ pub(super) async fn stop(context: &Context, arguments: &Arguments) -> Result<Opt
             None => return Ok(None),
         },
     };
-    let unit = Unit::of(&data_dir)?;
-    if unit.manages(number) {
-        // systemd would take an end that it did not ask for as a reason to start it again.
-        service::systemctl(&["stop", unit.name()]).map_err(Failure::machine)?;
-    }
-    let halted = holder::is_halted(number);
+    let told = tell_systemd(&Unit::of(&data_dir)?, number, arguments)?;
+    // systemd lets one that was halted go on, so that it hears.
+    let halted = !told && holder::is_halted(number);
     if halted && !arguments.force {
         // It would not even hear that it is to stop.
         return Err(running::in_the_way(number, &data_dir));
     }
     let limit = if halted { Duration::ZERO } else { Duration::from_secs(arguments.wait) };
-    match running::terminate(pid, limit).await {
+    let ended = if told {
+        // A second signal would tell it not to finish what it is doing.
+        running::ended(pid, limit).await
+    } else {
+        running::terminate(pid, limit).await
+    };
+    match ended {
         Err(_) if arguments.force => running::kill(&data_dir, number, pid).await?,
-        told => told?,
+        ended => ended?,
     }
     Ok(Some(number))
+}
+
+/// Has systemd stop the process, if it is the one that runs it, and says whether it will: it would
+/// take an end that it did not ask for as a reason to start it again. It is not waited for, since
+/// it waits for as long as the unit says.
+fn tell_systemd(unit: &Unit, number: u32, arguments: &Arguments) -> Result<bool, Failure> {
+    if !unit.manages(number) {
+        return Ok(false);
+    }
+    match service::systemctl(&["stop", "--no-block", unit.name()]) {
+        Ok(_) => Ok(true),
+        Err(_) if arguments.force => Ok(false),
+        Err(why) => Err(Failure::machine(why)),
+    }
 }
