@@ -18,6 +18,7 @@ mod fuzz;
 mod grpc;
 mod lifecycle;
 mod lineage;
+mod make_run;
 mod once;
 mod people;
 mod refusals;
