@@ -33,20 +33,53 @@ pub(crate) fn has_key(data_dir: &Path) -> bool {
     text.lines().any(|line| line.starts_with(KEY))
 }
 
-/// Keeps the key for S3 that this program was started with, and gives the names. Without one, what
-/// was kept before stays.
-pub(crate) fn keep_s3_key(data_dir: &Path) -> Result<Vec<&'static str>, Failure> {
-    let set = |name: &'static str| {
-        Some((name, std::env::var_os(name).filter(|value| !value.is_empty())?))
-    };
-    let found: Vec<_> = S3_VARIABLES.into_iter().filter_map(set).collect();
-    if !found.iter().any(|(name, _)| *name == KEY) {
-        return Ok(Vec::new());
+/// A key for S3 as it is kept.
+#[derive(Default)]
+pub(crate) struct S3Key {
+    names: Vec<&'static str>,
+    lines: String,
+}
+
+impl S3Key {
+    /// The one that this program was started with, which may be none. Nothing is written yet.
+    pub(crate) fn own() -> Result<Self, Failure> {
+        let set = |name: &'static str| {
+            Some((name, std::env::var_os(name).filter(|value| !value.is_empty())?))
+        };
+        let found: Vec<_> = S3_VARIABLES.into_iter().filter_map(set).collect();
+        if !found.iter().any(|(name, _)| *name == KEY) {
+            return Ok(Self::default());
+        }
+        let lines: Result<_, _> = found.iter().map(|(name, value)| line(name, value)).collect();
+        Ok(Self { names: found.into_iter().map(|(name, _)| name).collect(), lines: lines? })
     }
-    let lines: Result<String, Failure> =
-        found.iter().map(|(name, value)| line(name, value)).collect();
-    files::replace_private(&path(data_dir), lines?.as_bytes())?;
-    Ok(found.into_iter().map(|(name, _)| name).collect())
+
+    /// Keeps it, and gives the names. Without one, what was kept before stays.
+    pub(crate) fn keep(self, data_dir: &Path) -> Result<Vec<&'static str>, Failure> {
+        if !self.names.is_empty() {
+            files::replace_private(&path(data_dir), self.lines.as_bytes())?;
+        }
+        Ok(self.names)
+    }
+}
+
+/// Takes a key for S3 away. What somebody else has put beside it stays.
+pub(crate) fn forget_s3_key(data_dir: &Path) -> Outcome {
+    let path = path(data_dir);
+    if !path.exists() {
+        return Ok(());
+    }
+    let text = files::read_bounded(&path, FILE_BYTES)?;
+    let is_of_key = |line: &&str| {
+        let name = line.split_once('=').map(|(name, _)| name.trim());
+        name.is_some_and(|name| S3_VARIABLES.contains(&name))
+    };
+    let left: String = text.split_inclusive('\n').filter(|line| !is_of_key(line)).collect();
+    match left.trim() {
+        "" => remove(data_dir),
+        _ if left == text => Ok(()),
+        _ => files::replace_private(&path, left.as_bytes()),
+    }
 }
 
 /// As systemd reads it. A value is never repeated in what is told.

@@ -376,6 +376,30 @@ fn a_key_for_s3_is_kept_where_only_its_owner_can_read_it() {
 
     let told = world.palyra(&["daemon", "install", "--no-start"]).expect(1).out;
     assert!(!told.contains("S3") && kept.exists(), "what was kept stays: {told}");
+
+    world.palyra(&["config", "unset", "storage.blobs"]).expect(0);
+    std::fs::write(&kept, format!("{text}AWS_SESSION_TOKEN=\"x\"\nHTTPS_PROXY=p\n")).unwrap();
+    with_key();
+    let left = std::fs::read_to_string(&kept).unwrap();
+    assert_eq!(left, "HTTPS_PROXY=p\n", "a key that nobody needs does not stay");
+    assert_eq!(kept.metadata().unwrap().permissions().mode() & 0o777, 0o600);
+    std::fs::write(&kept, text).unwrap();
+    world.palyra(&["daemon", "install", "--no-start"]).expect(1);
+    assert!(!kept.exists(), "nothing is left of it");
+
+    world.palyra(&["config", "set", "storage.blobs", "s3://bucket/x"]).expect(0);
+    with_key();
     world.palyra(&["daemon", "uninstall", "--yes"]).expect(1);
     assert!(!kept.exists(), "it goes with the service");
+}
+
+#[test]
+fn a_key_that_cannot_be_kept_is_refused_before_anything_is_written() {
+    let world = World::new();
+    world.palyra(&["config", "set", "storage.blobs", "s3://bucket/x"]).expect(0);
+    let mut command = world.command(&["daemon", "install", "--no-start"]);
+    command.env("AWS_ACCESS_KEY_ID", "AKIA-1").env("AWS_SECRET_ACCESS_KEY", "geheim\nB=1");
+    let refused = ran(&mut command).expect(2).err;
+    assert!(refused.contains("nothing was written") && !refused.contains("geheim"), "{refused}");
+    assert!(!world.home().join(".config").exists() && !world.data_dir().join("log").exists());
 }

@@ -12,7 +12,8 @@ use crate::context::Context;
 use crate::exit::Exit;
 use crate::failure::{Failure, Outcome};
 use crate::output::{Output, Tone, printable};
-use crate::service::{self, Content, Unit, variables};
+use crate::service::variables::{self, S3Key};
+use crate::service::{self, Content, Unit};
 use crate::{files, log_file, palyrad, prompt};
 
 /// A passphrase is no option, since those can be shown.
@@ -25,7 +26,7 @@ const PASSPHRASE_VARIABLE: &str = "PALYRA_VAULT_PASSPHRASE";
 /// answer, the unit is written all the same, and what is left to do is told; it exits with 1 then.
 /// Options in the environment are refused, since the service would not have them. A key for blobs
 /// on S3 in AWS_ variables is kept for the service in service.env of the data directory, which only
-/// you can read.
+/// you can read, for as long as blobs are there.
 #[derive(Debug, clap::Args)]
 #[command(
     verbatim_doc_comment,
@@ -76,8 +77,12 @@ pub(super) async fn run(context: &Context, arguments: Arguments) -> Outcome {
     refuse_if_started_by_hand(context, &data_dir, &unit).await?;
     respect_others(context, &unit, arguments.yes)?;
     let outside = palyrad::outside(context)?;
+    let key = if outside.s3 { S3Key::own()? } else { S3Key::default() };
     write(&unit, &program, &data_dir, &outside)?;
-    let kept = if outside.s3 { variables::keep_s3_key(&data_dir)? } else { Vec::new() };
+    if !outside.s3 {
+        variables::forget_s3_key(&data_dir)?;
+    }
+    let kept = key.keep(&data_dir)?;
     let before = Before::now(context, &data_dir).await?;
     let mut installed = Installed { kept, ..enable(&unit, &data_dir, !arguments.no_start) };
     if outside.s3 && !variables::has_key(&data_dir) {
