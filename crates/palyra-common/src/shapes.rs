@@ -51,6 +51,10 @@ const SUSPECTS: &[&str] = &[
     r#"(?i-u:password|passphrase|passwd|secret|api[_-]?key|access[_-]?key|token|pwd)\s*[=:]\s*"?(?<v>[^\s",}&]+)"#,
 ];
 
+/// Options of the configuration that hold no password, whatever their value looks like: modules
+/// and files may be called after one.
+const WITHOUT_PASSWORD: &[&str] = &["log.level", "vault.key_file", "vault.passphrase_file"];
+
 struct Shapes {
     each: Vec<Regex>,
     any: RegexSet,
@@ -67,6 +71,12 @@ pub fn redact(text: &str) -> Cow<'_, str> {
 /// `text` without anything that could be a credential, at the price of some innocent words.
 pub fn redact_suspects(text: &str) -> Cow<'_, str> {
     WIDE.redact(redact(text))
+}
+
+/// Whether `value` could hold a password as the value of the option `key`. Of an option that nobody
+/// has thought of it could.
+pub fn could_hold_password(key: &str, value: &str) -> bool {
+    !WITHOUT_PASSWORD.contains(&key) && redact_suspects(value) != value
 }
 
 impl Shapes {

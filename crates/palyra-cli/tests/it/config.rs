@@ -116,6 +116,24 @@ fn a_password_is_no_argument() {
 }
 
 #[test]
+fn what_holds_no_password_is_an_argument_whatever_it_looks_like() {
+    let world = World::new();
+    let set = ["config", "set", "log.level", "palyra_vault::secret=debug"];
+    let check = || {
+        world.palyra(&set).expect(0);
+        let text = std::fs::read_to_string(world.data_dir().join("palyra.toml")).unwrap();
+        assert!(text.contains("level = \"palyra_vault::secret=debug\"\n"), "{text}");
+        world.palyra(&["config", "unset", "log.level"]).expect(0);
+    };
+    check();
+    let daemon = world.palyrad();
+    check();
+    drop(daemon);
+    let mut direct = std::process::Command::new(palyrad());
+    ran(direct.args(set).arg("--data-dir").arg(world.data_dir())).expect(0);
+}
+
+#[test]
 fn a_value_that_cannot_be_used_is_refused_and_not_written() {
     let world = World::new();
     world.palyra(&["config", "set", "http.bind", "nowhere"]).expect(2);

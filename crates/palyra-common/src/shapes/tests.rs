@@ -48,3 +48,13 @@ fn names_alone_do_not_make_a_credential() {
     let github = format!("ghp_{}", "a1B2".repeat(9));
     assert_eq!(redact(&format!("({github})")), "([redacted])");
 }
+
+#[test]
+fn a_module_or_a_file_is_no_password() {
+    let module = "palyra_vault::secret=debug";
+    assert!(!could_hold_password("log.level", module));
+    assert!(!could_hold_password("vault.key_file", "/keys/token:1"));
+    assert!(could_hold_password("storage.url", "postgres://anna:geheim@db/x"));
+    assert!(could_hold_password("vault.key_command", "get,--token=geheim"));
+    assert!(could_hold_password("of.tomorrow", module));
+}
