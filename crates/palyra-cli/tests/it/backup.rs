@@ -5,7 +5,7 @@ use std::io::{Read, Write};
 use std::os::unix::fs::PermissionsExt;
 use std::os::unix::net::{UnixListener, UnixStream};
 
-use crate::world::{World, ran, until};
+use crate::world::{World, until};
 
 #[test]
 fn a_backup_is_made_checked_and_restored() {
@@ -149,9 +149,11 @@ fn backup_with_a_broken_trail(world: &World) {
     std::fs::write(&database, bytes).unwrap();
     let _daemon = world.palyrad();
     world.palyra(&["audit", "verify"]).expect(7);
-    // Where there is nobody to check it, it is kept unchecked.
-    let mut create = world.command(&["backup", "create", "b.tar.gz"]);
-    ran(create.env("PALYRA_PALYRAD", "/nowhere/palyrad")).expect(0);
+    let created = world.palyra(&["backup", "create", "b.tar.gz", "--json"]).expect(7).json();
+    assert_eq!(created["fault"]["code"], "journal/broken_chain", "{created}");
+    assert_eq!(created["verified"], true, "{created}");
+    let told = world.palyra(&["backup", "create", "c.tar.gz"]).expect(7).out;
+    assert!(told.contains("is broken at entry 1") && told.contains("can be restored"), "{told}");
 }
 
 /// There may be no better backup, and what it holds is whole.

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 
 use indicatif::ProgressBar;
 use palyra_client::Download;
-use palyra_common::ErrorCode;
+use palyra_common::{ErrorCode, StableErrorEnvelope};
 use rustix::fs::{CWD, FlockOperation, OFlags, RenameFlags, flock, renameat_with};
 use rustix::process::geteuid;
 use serde::Serialize;
@@ -23,7 +23,8 @@ use crate::when;
 
 /// Make a backup of everything, while the daemon runs
 ///
-/// It appears under its name only when it is whole and was checked. The master key of the vault is
+/// It appears under its name only when it is whole and was checked. Exits with 7 when the audit
+/// trail in it is broken, as it was in the database. The master key of the vault is
 /// not in it: keep that one apart, or the secrets in the backup cannot be read.
 #[derive(Debug, clap::Args)]
 #[command(
@@ -48,6 +49,8 @@ struct Created {
     verified: bool,
     /// How much content its rows name that was not in the blob store; absent if it was not checked.
     missing_blobs: Option<u64>,
+    /// What is wrong with the audit trail in it, which is as it was in the database.
+    fault: Option<StableErrorEnvelope>,
     /// Never: whoever has a backup is not to have its secrets.
     master_key_included: bool,
 }
@@ -61,7 +64,7 @@ pub(super) async fn run(context: &Context, arguments: Arguments) -> Outcome {
     // The daemon begins nothing that has no place to go to.
     let partial = Partial::begin(&file)?;
     let stream = context.client()?.backup().await?;
-    let (bytes, found) = tokio::select! {
+    let (bytes, checked) = tokio::select! {
         received = receive(context, stream, &partial) => received?,
         _ = tokio::signal::ctrl_c() => return Err(Failure::Interrupted),
     };
@@ -69,11 +72,41 @@ pub(super) async fn run(context: &Context, arguments: Arguments) -> Outcome {
     let created = Created {
         file: file.display().to_string(),
         bytes,
-        verified: found.is_some(),
-        missing_blobs: found.and_then(|found| found["missing_blobs"].as_u64()),
+        verified: !matches!(checked, Checked::Nobody),
+        missing_blobs: checked.found().and_then(|found| found["missing_blobs"].as_u64()),
+        fault: checked.fault(),
         master_key_included: false,
     };
-    context.out().show(&created, text)
+    context.out().show(&created, text)?;
+    match created.fault {
+        None => Ok(()),
+        Some(_) => Err(Failure::Faults),
+    }
+}
+
+/// What was seen when it was read back.
+enum Checked {
+    Whole(Value),
+    /// Everything is in it that was in the database, and the audit trail was broken there.
+    BrokenTrail(StableErrorEnvelope),
+    /// A machine that only makes backups may have no palyrad; it is told.
+    Nobody,
+}
+
+impl Checked {
+    fn found(&self) -> Option<&Value> {
+        match self {
+            Self::Whole(found) => Some(found),
+            Self::BrokenTrail(_) | Self::Nobody => None,
+        }
+    }
+
+    fn fault(self) -> Option<StableErrorEnvelope> {
+        match self {
+            Self::BrokenTrail(fault) => Some(fault),
+            Self::Whole(_) | Self::Nobody => None,
+        }
+    }
 }
 
 /// The file to write: as told, or one with a name of its own in the folder that was told.
@@ -98,19 +131,21 @@ async fn receive(
     context: &Context,
     stream: Download,
     partial: &Partial,
-) -> Result<(u64, Option<Value>), Failure> {
+) -> Result<(u64, Checked), Failure> {
     let progress = context.out().progress("{spinner} {bytes} received, {bytes_per_sec}, {elapsed}");
     let received = pump(stream, partial, &progress).await;
     progress.finish_and_clear();
     let bytes = received?;
-    match verify::check(context, &partial.path) {
-        Ok(found) => Ok((bytes, Some(found))),
-        // A machine that only makes backups may have no palyrad; it is told.
-        Err(Failure::Told(told)) if told.known_code() == Some(ErrorCode::ClientPalyradMissing) => {
-            Ok((bytes, None))
-        }
-        Err(failure) => Err(failure),
-    }
+    let checked = match verify::check(context, &partial.path) {
+        Ok(found) => Checked::Whole(found),
+        Err(Failure::Told(told)) => match told.known_code() {
+            Some(ErrorCode::ClientPalyradMissing) => Checked::Nobody,
+            Some(ErrorCode::JournalBrokenChain) => Checked::BrokenTrail(*told),
+            Some(_) | None => return Err(Failure::Told(told)),
+        },
+        Err(failure) => return Err(failure),
+    };
+    Ok((bytes, checked))
 }
 
 async fn pump(
@@ -201,10 +236,17 @@ impl Drop for Partial {
 }
 
 fn text(_: &Output, created: &Created) -> String {
-    let checked = if created.verified {
-        "It was read back and is whole."
-    } else {
-        "It was NOT checked, because palyrad was not found; run `palyra backup verify` where it is."
+    let checked = match (&created.fault, created.verified) {
+        (Some(fault), _) => format!(
+            "It was read back. {}, as in the database that it was made of (code: {}); the rest of it \
+             can be restored.",
+            printable(fault.message()),
+            printable(fault.code()),
+        ),
+        (None, true) => "It was read back and is whole.".to_owned(),
+        (None, false) => "It was NOT checked, because palyrad was not found; run `palyra backup \
+                          verify` where it is."
+            .to_owned(),
     };
     let missing = match created.missing_blobs {
         None | Some(0) => String::new(),
