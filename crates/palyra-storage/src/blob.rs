@@ -25,6 +25,7 @@ use sha2::{Digest, Sha256};
 pub use collect::COLLECT_AFTER;
 pub use error::BlobError;
 pub(crate) use open::{FOLDER, open_objects};
+pub use probe::BlobTrial;
 pub use s3::S3Credentials;
 pub(crate) use stream::{ObjectReader, ObjectWriter};
 

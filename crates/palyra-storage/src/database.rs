@@ -2,6 +2,7 @@
 
 mod examine;
 mod open;
+mod survey;
 mod threads;
 
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
@@ -11,6 +12,7 @@ use tokio::sync::{mpsc, watch};
 
 pub(crate) use open::lock_directory;
 pub use open::{DATABASE_FILE, OpenOptions};
+pub use survey::{SchemaFound, ServerVersion, Survey};
 
 use crate::engine::EngineKind;
 use crate::engine::export::Origin;

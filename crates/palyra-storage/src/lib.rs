@@ -36,7 +36,7 @@ pub use config::{StorageConfig, StorageUrl};
 #[cfg(feature = "crash-points")]
 #[doc(hidden)]
 pub use crash::crash_point_reached;
-pub use database::{DATABASE_FILE, Database, OpenOptions};
+pub use database::{DATABASE_FILE, Database, OpenOptions, SchemaFound, ServerVersion, Survey};
 pub use engine::EngineKind;
 pub use error::{Cause, StorageError, describe};
 pub use journal::JournalStore;

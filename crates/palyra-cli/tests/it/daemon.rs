@@ -297,6 +297,21 @@ fn a_restart_that_the_deployment_profile_forbids_stops_nothing() {
     assert_eq!(status["pid"], started["pid"]);
 }
 
+/// The start would look for it and fail.
+#[test]
+fn a_restart_on_a_server_that_is_away_stops_nothing() {
+    let world = World::new();
+    let _background = Background(&world);
+    let started = start(&world);
+    let url = "postgres://anna@127.0.0.1:1/x";
+    world.palyra(&["config", "set", "storage.url", url]).expect(0);
+    let refused = world.palyra(&["daemon", "restart", "--json"]);
+    assert!(refused.err.contains("nothing was stopped"), "{refused:?}");
+    assert!(refused.err.contains("127.0.0.1:1"), "{refused:?}");
+    let status = world.palyra(&["daemon", "status", "--json"]).expect(0).json();
+    assert_eq!(status["pid"], started["pid"]);
+}
+
 #[test]
 fn a_daemon_that_was_killed_gets_its_options_again() {
     for again in ["start", "restart"] {

@@ -104,9 +104,9 @@ runtime_contract_enum! {
 
     /// A check made before the daemon starts to serve.
     pub enum PreflightCheck {
-        /// The configuration is valid.
+        /// The configuration is valid, and has what the profile demands.
         Config = "config",
-        /// The data directory can be written.
+        /// The data directory can be written, and the database is one that a start would take.
         StoragePath = "storage_path",
         /// The listeners are allowed and their ports free.
         Bind = "bind",
@@ -114,19 +114,19 @@ runtime_contract_enum! {
         DiskSpace = "disk_space",
         /// The clock is right.
         Clock = "clock",
-        /// A reminder that the daemon makes no backups by itself.
+        /// Not checked, but a reminder: backups are made outside of the daemon, which cannot see them.
         BackupTarget = "backup_target",
-        /// A reminder that TLS is the reverse proxy's.
+        /// Only this machine can reach the daemon, which has no TLS. A reverse proxy is not looked at.
         Tls = "tls",
-        /// A Postgres is configured. Its version is told by `palyra doctor` once the daemon runs.
+        /// The Postgres server answers, and is not too old.
         PostgresVersion = "postgres_version",
-        /// A Postgres is configured. How fast it answers is told by `palyra doctor` once the daemon runs.
+        /// How long one question to Postgres takes there and back.
         PostgresLatency = "postgres_latency",
-        /// What is put into the blob store comes back, as `palyra doctor` sees once the daemon runs.
+        /// The place of blobs can be opened; what is put there comes back and can be deleted.
         BlobRoundTrip = "blob_round_trip",
-        /// Leases can be taken and renewed, as `palyra doctor` sees once the daemon runs.
+        /// A lease can be taken, renewed and given back. Not tried before a start has made the schema.
         LeaseRoundTrip = "lease_round_trip",
-        /// No other node has this node's id.
+        /// Nothing to check: each start of a node has a new id of its own.
         NodeId = "node_id",
     }
 

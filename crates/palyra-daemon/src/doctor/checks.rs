@@ -204,6 +204,6 @@ pub(super) fn database(config: &Config, data_dir: &Path) -> Check {
 }
 
 /// The folder, or the nearest above it that is there.
-fn existing(folder: &Path) -> &Path {
+pub(super) fn existing(folder: &Path) -> &Path {
     folder.ancestors().find(|place| place.exists()).unwrap_or(Path::new("/"))
 }

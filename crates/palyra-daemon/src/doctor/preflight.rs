@@ -1,24 +1,42 @@
 //! The checks of a deployment profile, before a start.
 
+mod blobs;
+mod postgres;
+
+use std::future::Future;
+use std::net::SocketAddr;
 use std::path::Path;
 use std::process::ExitCode;
+use std::sync::Arc;
+use std::time::Duration;
 
 use palyra_common::api::{Check, CheckState, Doctor};
 use palyra_common::deployment_profiles::PreflightCheck;
 use palyra_common::time::Clock;
-use palyra_storage::SystemClock;
+use palyra_storage::{Cause, SystemClock};
 
 use super::{advised, check, checks};
 use crate::config::{self, Config};
 use crate::config_command::json;
+use crate::deployment;
 use crate::failure::Failure;
 use crate::flags::Flags;
+use postgres::Server;
+
+/// How long one check waits for a service that does not answer.
+const LIMIT: Duration = Duration::from_secs(10);
 
 /// Makes the checks and tells what they saw. Fails if one of them did.
 pub(crate) fn run(flags: &Flags, as_json: bool) -> Result<ExitCode, Failure> {
     let data_dir = flags.data_dir().ok_or(Failure::NoDataDir)?;
     let doctor = match config::load(&flags.given(), &data_dir) {
-        Ok(loaded) => crate::runtime()?.block_on(all(&loaded.config, &data_dir)),
+        Ok(loaded) => {
+            let runtime = crate::runtime()?;
+            let doctor = runtime.block_on(all(&loaded.config, &data_dir));
+            // What did not answer in time is not waited for here either.
+            runtime.shutdown_background();
+            doctor
+        }
         refused @ Err(_) => Doctor { checks: vec![checks::config(&refused)] },
     };
     crate::print(&if as_json { json(&doctor) } else { told(&doctor) });
@@ -27,20 +45,27 @@ pub(crate) fn run(flags: &Flags, as_json: bool) -> Result<ExitCode, Failure> {
 }
 
 async fn all(config: &Config, data_dir: &Path) -> Doctor {
+    let server = postgres::ask(config, data_dir).await;
     let mut made = Vec::new();
     for preflight in config.deployment.profile.spec().preflights {
-        made.extend(one(*preflight, config, data_dir).await);
+        made.extend(one(*preflight, config, data_dir, &server).await);
     }
     Doctor { checks: made }
 }
 
-async fn one(preflight: PreflightCheck, config: &Config, data_dir: &Path) -> Vec<Check> {
+async fn one(
+    preflight: PreflightCheck,
+    config: &Config,
+    data_dir: &Path,
+    server: &Server,
+) -> Vec<Check> {
     let name = preflight.as_str();
-    let skipped = |why: &str| check(name, CheckState::Skipped, why);
     let made = match preflight {
-        PreflightCheck::Config => check(name, CheckState::Ok, "the configuration can be used"),
+        PreflightCheck::Config => demands(config),
         PreflightCheck::StoragePath => {
-            return vec![checks::storage_path(data_dir), checks::database(config, data_dir)];
+            let database = server.database();
+            let database = database.unwrap_or_else(|| checks::database(config, data_dir));
+            return vec![checks::storage_path(data_dir), database];
         }
         PreflightCheck::Bind => {
             let profile = config.deployment.profile;
@@ -50,39 +75,69 @@ async fn one(preflight: PreflightCheck, config: &Config, data_dir: &Path) -> Vec
         }
         PreflightCheck::DiskSpace => checks::disk_space(data_dir),
         PreflightCheck::Clock => checks::clock(SystemClock.now()),
-        PreflightCheck::BackupTarget => advised(
-            check(name, CheckState::Warning, "the daemon makes no backups by itself"),
-            "Run `palyra backup create` on a schedule, such as a systemd timer.",
-        ),
+        PreflightCheck::BackupTarget => {
+            let seen = "not checked: backups are made outside of the daemon, which cannot see them";
+            let advice = "Run `palyra backup create` on a schedule, such as a systemd timer.";
+            advised(check(name, CheckState::Skipped, seen), advice)
+        }
         PreflightCheck::Tls => {
-            skipped("the daemon listens on loopback; TLS is the reverse proxy's")
+            tls([("http.bind", config.http.bind), ("grpc.bind", config.grpc.bind)])
         }
-        PreflightCheck::PostgresVersion | PreflightCheck::PostgresLatency => {
-            if config.storage.url.is_empty() {
-                advised(
-                    check(name, CheckState::Failed, "storage.url is empty, so this is SQLite"),
-                    "Set storage.url to a Postgres that all nodes share.",
-                )
-            } else {
-                skipped("`palyra doctor` tells, once the daemon runs")
-            }
-        }
-        PreflightCheck::BlobRoundTrip if config.storage.blobs.is_empty() => advised(
-            check(
-                name,
-                CheckState::Failed,
-                "storage.blobs is empty, so blobs are in the data directory of this node",
-            ),
-            "Set storage.blobs to a folder or an S3 bucket that all nodes share.",
-        ),
-        PreflightCheck::BlobRoundTrip | PreflightCheck::LeaseRoundTrip => {
-            skipped("`palyra doctor` tells, once the daemon runs")
-        }
+        PreflightCheck::PostgresVersion => server.version(),
+        PreflightCheck::PostgresLatency => server.latency(),
+        PreflightCheck::BlobRoundTrip => return blobs::all(config, data_dir).await,
+        PreflightCheck::LeaseRoundTrip => server.lease(config, data_dir).await,
         PreflightCheck::NodeId => {
-            check(name, CheckState::Ok, "each start of a node has an id of its own")
+            let seen = "nothing to check: each start of a node has a new id of its own";
+            check(name, CheckState::Skipped, seen)
         }
     };
     vec![made]
+}
+
+/// Whether the configuration gives the profile what it demands; that it is valid is known by now.
+fn demands(config: &Config) -> Check {
+    let name = PreflightCheck::Config.as_str();
+    match deployment::check(config) {
+        Ok(()) => check(name, CheckState::Ok, "the configuration can be used"),
+        Err(failure) => {
+            let envelope = failure.envelope();
+            let failed = check(name, CheckState::Failed, envelope.message());
+            advised(failed, envelope.recovery_hint())
+        }
+    }
+}
+
+/// The daemon speaks no TLS, so whatever others can reach is in the clear.
+fn tls(listeners: [(&str, SocketAddr); 2]) -> Check {
+    let name = PreflightCheck::Tls.as_str();
+    let public = listeners.iter().find(|(_, at)| !at.ip().to_canonical().is_loopback());
+    match public {
+        Some((option, address)) => {
+            let seen = format!("{option} is {address}, which is public, and the daemon has no TLS");
+            let advice = "Listen on 127.0.0.1, behind a reverse proxy with TLS.";
+            advised(check(name, CheckState::Failed, seen), advice)
+        }
+        None => {
+            let seen = "only this machine can reach the daemon; a reverse proxy is not looked at";
+            check(name, CheckState::Ok, seen)
+        }
+    }
+}
+
+/// None where it takes longer than a check may.
+async fn in_time<T>(asked: impl Future<Output = T>) -> Option<T> {
+    tokio::time::timeout(LIMIT, asked).await.ok()
+}
+
+/// Why a check that took too long failed.
+fn silence() -> Cause {
+    let silence = format!("no answer within {} seconds", LIMIT.as_secs());
+    Arc::new(std::io::Error::new(std::io::ErrorKind::TimedOut, silence))
+}
+
+fn milliseconds(took: Duration) -> String {
+    format!("{:.1} ms", took.as_secs_f64() * 1000.0)
 }
 
 fn told(doctor: &Doctor) -> String {

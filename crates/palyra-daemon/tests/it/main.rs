@@ -21,6 +21,7 @@ mod lineage;
 mod make_run;
 mod once;
 mod people;
+mod preflight;
 mod refusals;
 mod restore;
 mod room;

@@ -3,17 +3,19 @@
 use std::io::ErrorKind;
 use std::path::Path;
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use object_store::path::Path as ObjectPath;
-use object_store::{ObjectStoreExt, PutPayload};
+use object_store::{ObjectStore, ObjectStoreExt, PutPayload};
+use palyra_common::ids::EventId;
 use tokio::runtime::Handle;
 use tokio::task::JoinHandle;
 
-use super::{BlobError, BlobStore};
+use super::place::Place;
+use super::{BlobError, BlobStore, S3Credentials, open_objects};
 use crate::engine::sqlite::migrate::from_io;
 use crate::error::describe;
-use crate::private;
+use crate::{StorageConfig, StorageError, private};
 
 /// No blob has a name like this one.
 const NAME: &str = "palyra-probe";
@@ -30,6 +32,51 @@ pub(super) fn check_folder(folder: &Path) -> Result<(), BlobError> {
             Err(from_io(folder, error).into())
         }
         Ok(()) | Err(_) => Ok(()),
+    }
+}
+
+/// The place of blobs without the rows about them: for a look before a start.
+pub struct BlobTrial {
+    objects: Arc<dyn ObjectStore>,
+    place: Place,
+}
+
+impl BlobTrial {
+    /// Refuses what [`BlobStore::open`] refuses. A folder is made if it is not there, and looked at,
+    /// for as long as that takes.
+    pub fn open(
+        config: &StorageConfig,
+        data_dir: &Path,
+        credentials: impl FnOnce() -> Result<S3Credentials, StorageError>,
+    ) -> Result<Self, BlobError> {
+        let place = Place::of(config)?;
+        Ok(Self { objects: open_objects(config, data_dir, credentials)?, place })
+    }
+
+    /// Where it is, for people.
+    pub fn place(&self) -> String {
+        match &self.place {
+            Place::DataDir => "the data directory".to_owned(),
+            Place::Folder(folder) => folder.display().to_string(),
+            Place::S3(bucket) => bucket.to_string(),
+        }
+    }
+
+    /// Puts a small object, reads it and deletes it; says how long that took. Its name is its own,
+    /// because several nodes may do so at the same moment.
+    pub async fn round_trip(&self) -> Result<Duration, BlobError> {
+        let content = crate::clock::new_id::<EventId>().to_string();
+        let name = ObjectPath::from(format!("{NAME}-{content}"));
+        let began = Instant::now();
+        self.objects.put(&name, PutPayload::from(content.clone())).await?;
+        let read = async { self.objects.get(&name).await?.bytes().await }.await;
+        // Whatever came back, it is not left behind.
+        let deleted = self.objects.delete(&name).await;
+        if read? != content.as_bytes() {
+            return Err(BlobError::unavailable("something else came back than was put".into()));
+        }
+        deleted?;
+        Ok(began.elapsed())
     }
 }
 

@@ -12,6 +12,7 @@ use crate::StorageError;
 use crate::config::StorageConfig;
 use crate::engine::EngineKind;
 use crate::engine::export::Origin;
+use crate::engine::postgres;
 use crate::engine::postgres::connect::Dial;
 use crate::engine::sqlite::SqliteFile;
 use crate::engine::sqlite::load::unfinished;
@@ -59,25 +60,54 @@ impl Database {
 }
 
 fn open(options: &OpenOptions) -> Result<Database, StorageError> {
-    let bell = Arc::new(Bell::default());
-    let (closed, watcher) = watch::channel(false);
-    let incarnation = crate::clock::new_id();
     let data_dir = &options.data_dir;
     let server = options.config.url.server()?;
     server.iter().try_for_each(Dial::check)?;
     private::make_directory(data_dir).map_err(|error| from_io(data_dir, error))?;
-    let (engine, origin, started) = match server {
+    let place = match server {
         None => {
             let lock = lock_directory(data_dir)?;
-            let file = sqlite_file(options)?;
+            Place::Sqlite(sqlite_file(options)?, lock)
+        }
+        Some(server) => {
+            let (dial, patience) = (Dial::new(server), options.config.retry_for.into());
+            let runtime = postgres::runtime()?;
+            postgres::migrate::migrate(&runtime, &dial, options.migrations, patience)?;
+            Place::Postgres(Box::new(dial))
+        }
+    };
+    start(options, place)
+}
+
+/// The database of a server as it is: nothing is migrated, and nothing is made in the data
+/// directory. For whoever knows that its schema is current.
+pub(super) fn join(options: &OpenOptions) -> Result<Database, StorageError> {
+    let Some(server) = options.config.url.server()? else {
+        return Err(StorageError::InvalidValue { what: "storage.url names no server".into() });
+    };
+    Dial::check(&server)?;
+    start(options, Place::Postgres(Box::new(Dial::new(server))))
+}
+
+/// Where the data is, with all that its threads need to be there.
+enum Place {
+    Sqlite(SqliteFile, File),
+    Postgres(Box<Dial>),
+}
+
+fn start(options: &OpenOptions, place: Place) -> Result<Database, StorageError> {
+    let bell = Arc::new(Bell::default());
+    let (closed, watcher) = watch::channel(false);
+    let incarnation = crate::clock::new_id();
+    let (engine, origin, started) = match place {
+        Place::Sqlite(file, lock) => {
             let started = threads::sqlite(options, file.clone(), lock, &bell);
             let started = started.map_err(|error| file.name_limit(error))?;
             (EngineKind::Sqlite, Origin::Sqlite(file), started)
         }
-        Some(server) => {
-            let dial = Dial::new(server);
+        Place::Postgres(dial) => {
             let started = threads::postgres(options, &dial, incarnation, &bell, watcher)?;
-            (EngineKind::Postgres, Origin::Postgres(Box::new(dial)), started)
+            (EngineKind::Postgres, Origin::Postgres(dial), started)
         }
     };
     let Started { queues, threads } = started;

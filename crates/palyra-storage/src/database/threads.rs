@@ -66,9 +66,6 @@ pub(super) fn postgres(
     bell: &Arc<Bell>,
     closed: watch::Receiver<bool>,
 ) -> Result<Started, StorageError> {
-    let patience = options.config.retry_for.into();
-    postgres::migrate::migrate(&postgres::runtime()?, dial, options.migrations, patience)?;
-
     let (queues, writes, reads) = queues(options);
     let outgoing = Arc::new(Outgoing::default());
     let mut threads = Vec::new();

@@ -38,7 +38,7 @@ pub(super) fn hindrance(
 
 fn told(check: Check) -> Hindrance {
     let code = match check.name.as_str() {
-        "config" | "postgres_version" | "blob_round_trip" => ErrorCode::ConfigInvalid,
+        "config" => ErrorCode::ConfigInvalid,
         _ => ErrorCode::ClientPalyradFailed,
     };
     let Check { name, seen, advice, .. } = check;
@@ -50,7 +50,10 @@ fn told(check: Check) -> Hindrance {
 
 /// Whether a start fails for this; the other checks are about how well it works.
 fn hinders(check: &Check) -> bool {
-    let decides = ["config", "storage_path", "database", "postgres_version", "blob_round_trip"];
+    let decides = ["config", "storage_path", "database", "postgres_version", "blob_place"];
     let decides = decides.contains(&check.name.as_str()) || check.name.starts_with("bind:");
     decides && check.state == CheckState::Failed
 }
+
+#[cfg(test)]
+mod tests;
