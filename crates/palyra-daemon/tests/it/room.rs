@@ -53,12 +53,30 @@ fn the_owner_gets_in_however_many_hold_the_socket() {
 }
 
 /// One whose request is under way, and three that were answered and are kept open.
+///
+/// Whoever looks whether it is under way has the place of its principal for a moment, so that it may
+/// be refused for that: then it is asked again.
 #[test]
 fn what_was_asked_is_answered_and_one_that_is_idle_makes_room() {
     // Whoever asks again and again is not to be refused for that.
     let config = format!("{CONFIG}max_requests_per_principal = 1\nrequests_per_second = 0\n");
     let (daemon, _folder) = Daemon::with_config(&config);
     let (_, secret) = daemon.token(&["tokens:write", "status:read"]);
+    let deadline = std::time::Instant::now() + LIMIT;
+    let status = loop {
+        match asked_slowly_beside_idle_ones(&daemon, &secret, deadline) {
+            429 => {}
+            other => break other,
+        }
+    };
+    assert_eq!(status, 201);
+}
+
+fn asked_slowly_beside_idle_ones(
+    daemon: &Daemon,
+    secret: &str,
+    deadline: std::time::Instant,
+) -> u16 {
     let body = r#"{"name": "a", "scopes": ["status:read"]}"#;
     let head = format!(
         "POST /admin/v1/tokens HTTP/1.1\r\nHost: {}\r\nAuthorization: Bearer {secret}\r\n\
@@ -71,10 +89,14 @@ fn what_was_asked_is_answered_and_one_that_is_idle_makes_room() {
     slow.write_all(head.as_bytes()).unwrap();
     // It counts as the one request that its principal may have.
     let bearer = format!("Authorization: Bearer {secret}");
-    let deadline = std::time::Instant::now() + LIMIT;
+    slow.set_nonblocking(true).unwrap();
     while daemon.tcp("GET", "/admin/v1/whoami", &[&bearer], "").status != 429 {
-        assert!(std::time::Instant::now() < deadline);
+        assert!(std::time::Instant::now() < deadline, "it never has the place");
+        if slow.peek(&mut [0]).is_ok() {
+            return 429;
+        }
     }
+    slow.set_nonblocking(false).unwrap();
     let ask = format!("GET /healthz HTTP/1.1\r\nHost: {}\r\n\r\n", daemon.http);
     let idle = [(); 3].map(|()| {
         let mut stream = TcpStream::connect(daemon.http).unwrap();
@@ -87,8 +109,8 @@ fn what_was_asked_is_answered_and_one_that_is_idle_makes_room() {
     });
     assert_eq!(daemon.tcp("GET", "/healthz", &[], "").status, 200);
     drop(idle);
-    slow.write_all(body.as_bytes()).unwrap();
+    // One that was refused may be gone.
+    let _ = slow.write_all(body.as_bytes());
     let mut answer = String::new();
-    slow.read_to_string(&mut answer).unwrap();
-    assert_eq!(parse(&answer).status, 201, "{answer}");
+    slow.read_to_string(&mut answer).map_or(429, |_| parse(&answer).status)
 }

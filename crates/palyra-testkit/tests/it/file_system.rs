@@ -43,7 +43,7 @@ fn where_mounting_is_forbidden_the_reason_is_printed() {
     assert!(child.wait(LONG).unwrap().success());
     assert_eq!(child.wait_for_line("mounted=", LONG).unwrap(), "mounted=false");
     let errors = child.lines(Stream::Stderr).unwrap().join("\n");
-    assert!(errors.contains("may not mount: mount failed"), "{errors}");
+    assert!(errors.contains("no small disk without root: mount failed"), "{errors}");
 }
 
 #[test]
