@@ -1,6 +1,7 @@
 //! What was said where: what came in, and what was delivered.
 
 use palyra_common::ids::{ConnectorId, ConversationId};
+use palyra_common::runtime_contracts::{InboundState, RouteReason};
 use palyra_common::time::Timestamp;
 use palyra_storage::{Database, StorageError};
 
@@ -28,6 +29,10 @@ pub enum What {
         sender: String,
         /// What.
         content: Content,
+        /// What became of it.
+        state: InboundState,
+        /// Why, once that is decided.
+        reason: Option<RouteReason>,
     },
     /// We did it.
     Out {
@@ -53,7 +58,12 @@ pub async fn history(
         let came = came.into_iter().map(|came| Said {
             at: came.received_at,
             native: Some(came.message),
-            what: What::In { sender: came.sender, content: came.content },
+            what: What::In {
+                sender: came.sender,
+                content: came.content,
+                state: came.state,
+                reason: came.reason,
+            },
         });
         let went = went.into_iter().map(|went| Said {
             at: went.at,

@@ -21,6 +21,7 @@ mod history;
 mod inbound;
 mod operation;
 mod outbox;
+mod restored;
 mod retention;
 mod settings;
 mod store;
@@ -37,8 +38,9 @@ pub use inbound::{Accepted, AuthorKind, Content, Inbound, InboundEvent, InboundS
 pub use operation::{EntryKey, Envelope, Operation, Release};
 pub use outbox::{
     Attempt, Begun, COUNTED, Dice, Due, Enqueued, MAX_REPLAYED, Outbox, PartView, QueueView,
-    Report, Settled, SystemDice, doubt_what_came_back, enqueue,
+    Report, Settled, SystemDice, enqueue,
 };
+pub use restored::{CameBack, settle_what_came_back};
 pub use retention::rules;
 pub use settings::QueueSettings;
 pub use store::connector_events::ConnectorEvent;

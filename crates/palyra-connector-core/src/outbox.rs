@@ -20,7 +20,7 @@ pub use attempt::{Attempt, Begun, Due, Report, Settled};
 pub use enqueue::{Enqueued, enqueue};
 pub use look::{COUNTED, PartView, QueueView};
 pub use many::MAX_REPLAYED;
-pub use restored::doubt_what_came_back;
+pub(crate) use restored::doubt_what_came_back;
 
 /// Told when something may be due in an outbox.
 pub(crate) const TOPIC: Topic = Topic::new("outbox");

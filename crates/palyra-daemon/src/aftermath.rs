@@ -2,7 +2,7 @@
 //! what was done since.
 
 use palyra_common::time::Timestamp;
-use palyra_connector_core::doubt_what_came_back;
+use palyra_connector_core::{CameBack, settle_what_came_back};
 use palyra_identity::{BroughtBack, end_what_came_back};
 use palyra_storage::{Database, StorageError, Tx, backup};
 use serde_json::{Value, json};
@@ -13,24 +13,58 @@ use crate::audit;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Aftermath {
     credentials: BroughtBack,
-    messages_in_doubt: u64,
+    messages: CameBack,
 }
 
 impl Aftermath {
     /// For programs, and for the audit trail.
     pub(crate) fn to_json(self) -> Value {
-        let BroughtBack { logins_ended, login_codes_ended, tokens_valid } = self.credentials;
+        let BroughtBack { logins_ended, login_codes_ended, tokens_valid, principals_enabled } =
+            self.credentials;
+        let CameBack { in_doubt, held, set_aside } = self.messages;
         json!({
             "logins_ended": logins_ended,
             "login_codes_ended": login_codes_ended,
             "tokens_valid": tokens_valid,
-            "messages_in_doubt": self.messages_in_doubt,
+            "principals_enabled": principals_enabled,
+            "messages_in_doubt": in_doubt,
+            "messages_held": held,
+            "messages_set_aside": set_aside,
         })
     }
 
     /// For people, with what to do about it.
     pub(crate) fn told(self) -> Vec<String> {
-        let BroughtBack { logins_ended, login_codes_ended, tokens_valid } = self.credentials;
+        let mut told = self.credentials_told();
+        let CameBack { in_doubt, held, set_aside } = self.messages;
+        if in_doubt > 0 {
+            told.push(format!(
+                "messages that had not gone out when the backup was made: {in_doubt}; they may have \
+                 gone out since, so none is sent before somebody decides: `palyra channels unknown \
+                 list CHANNEL` shows them"
+            ));
+        }
+        if held > 0 {
+            told.push(format!(
+                "messages that waited for an approval when the backup was made, and do again: \
+                 {held}; they may have been decided since: `palyra channels show CHANNEL` counts \
+                 them"
+            ));
+        }
+        if set_aside > 0 {
+            told.push(format!(
+                "messages that had come in and were undecided when the backup was made: {set_aside}; \
+                 they may have been answered since, so nobody answers them: `palyra channels events \
+                 CHANNEL` names them, and `palyra message read CHANNEL CONVERSATION` shows what they \
+                 say"
+            ));
+        }
+        told
+    }
+
+    fn credentials_told(self) -> Vec<String> {
+        let BroughtBack { logins_ended, login_codes_ended, tokens_valid, principals_enabled } =
+            self.credentials;
         let mut told = vec![format!(
             "all logins were ended ({logins_ended}), and all links to log in with \
              ({login_codes_ended}): `palyra dashboard` makes a new one"
@@ -42,12 +76,12 @@ impl Aftermath {
                  auth tokens revoke ID` revokes one"
             ));
         }
-        if self.messages_in_doubt > 0 {
+        // The owner is always there, and nobody can disable them.
+        if principals_enabled > 1 {
             told.push(format!(
-                "messages that had not gone out when the backup was made: {}; they may have gone out \
-                 since, so none is sent before somebody decides: `palyra channels unknown list \
-                 CHANNEL` shows them",
-                self.messages_in_doubt
+                "principals that are not disabled: {principals_enabled}; those that were disabled \
+                 after the backup was made are among them again: `palyra auth principals list` shows \
+                 them, and `palyra auth principals disable NAME` disables one"
             ));
         }
         told
@@ -66,7 +100,7 @@ pub(crate) async fn settle(
             return Ok(None);
         }
         let credentials = end_what_came_back(tx, now)?;
-        let found = Aftermath { credentials, messages_in_doubt: doubt_what_came_back(tx, now)? };
+        let found = Aftermath { credentials, messages: settle_what_came_back(tx, now)? };
         let detail = found.to_json().to_string();
         tx.record(palyra_storage::journal::JournalEvent { detail, ..entry.clone() });
         Ok(Some(found))

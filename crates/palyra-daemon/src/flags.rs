@@ -64,7 +64,8 @@ pub(crate) enum Command {
     /// Restore a backup into an empty data directory or Postgres database, and exit
     ///
     /// All of it is checked on the way; nothing is left of a backup that is not whole. Logins that
-    /// the backup holds are ended, and messages that had not gone out wait for somebody to decide.
+    /// the backup holds are ended, messages that had not gone out wait for somebody to decide, and
+    /// those that had come in and were undecided are not answered.
     Restore {
         /// The backup
         file: PathBuf,

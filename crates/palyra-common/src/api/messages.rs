@@ -2,7 +2,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::ids::{ConversationId, EnvelopeId, NativeMessageId};
-use crate::runtime_contracts::{OutboxState, RouteReason};
+use crate::runtime_contracts::{InboundState, OutboxState, RouteReason};
 use crate::time::Timestamp;
 
 /// A message to be sent.
@@ -103,4 +103,10 @@ pub struct SaidMessage {
     /// What was done, if it is ours.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub operation: Option<Value>,
+    /// What became of it, if it came in.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub state: Option<InboundState>,
+    /// Why an agent has it, or has not.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reason: Option<RouteReason>,
 }

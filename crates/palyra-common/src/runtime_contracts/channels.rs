@@ -71,6 +71,8 @@ runtime_contract_enum! {
         MissingCredential = "missing_credential",
         /// Its settings cannot work.
         Misconfigured = "misconfigured",
+        /// A message that had come in was set aside, because a backup was restored.
+        MessageSetAside = "message_set_aside",
     }
 
     /// Which messages of a platform are looked at, from the fewest to all.
@@ -147,5 +149,7 @@ runtime_contract_enum! {
         MentionMissing = "mention_missing",
         /// It addresses everyone, and such messages are not taken.
         BroadcastDenied = "broadcast_denied",
+        /// It was undecided in a backup that was restored, and may have been answered since.
+        Restored = "restored",
     }
 }

@@ -34,8 +34,20 @@ const CLAIM: Sql = claim_sql!(
 const NEXT_DUE: Sql = sql!("SELECT min(due_at) FROM inbound_events WHERE due_at IS NOT NULL");
 
 /// The newest first.
+const UNDECIDED: Sql = sql!(
+    "SELECT connector_id, native_message_id, conversation, sender, received_at
+     FROM inbound_events WHERE due_at IS NOT NULL
+     ORDER BY received_at DESC, connector_id, native_message_id LIMIT $1"
+);
+
+const SET_ASIDE: Sql = sql!(
+    "UPDATE inbound_events SET state = 'ignored', reason = $1, due_at = NULL
+     WHERE due_at IS NOT NULL"
+);
+
+/// The newest first.
 const SAID: Sql = sql!(
-    "SELECT native_message_id, sender, content, received_at FROM inbound_events
+    "SELECT native_message_id, sender, content, received_at, state, reason FROM inbound_events
      WHERE connector_id = $1 AND conversation = $2 AND received_at <= $3 AND content IS NOT NULL
      ORDER BY received_at DESC, native_message_id DESC LIMIT $4"
 );
@@ -127,12 +139,41 @@ fn read(row: &Row<'_>) -> Result<(InboundEvent, Received), StorageError> {
     Ok((event, received))
 }
 
+/// A message about which nothing is decided.
+pub(crate) struct Undecided {
+    pub(crate) connector: ConnectorId,
+    pub(crate) message: String,
+    pub(crate) conversation: ConversationId,
+    pub(crate) sender: String,
+    pub(crate) received_at: Timestamp,
+}
+
+/// Messages about which nothing is decided, the newest first.
+pub(crate) fn undecided(tx: &mut Tx<'_>, limit: u32) -> Result<Vec<Undecided>, StorageError> {
+    tx.query(&UNDECIDED, params![limit], |row| {
+        Ok(Undecided {
+            connector: row.parse(0)?,
+            message: row.get(1)?,
+            conversation: row.parse(2)?,
+            sender: row.get(3)?,
+            received_at: row.get(4)?,
+        })
+    })
+}
+
+/// Decides that no agent is to have what is undecided. Says how many those were.
+pub(crate) fn ignore_undecided(tx: &mut Tx<'_>, reason: RouteReason) -> Result<u64, StorageError> {
+    tx.execute(&SET_ASIDE, params![reason.as_str()])
+}
+
 /// A message that came in.
 pub(crate) struct SaidByOthers {
     pub(crate) message: String,
     pub(crate) sender: String,
     pub(crate) content: Content,
     pub(crate) received_at: Timestamp,
+    pub(crate) state: InboundState,
+    pub(crate) reason: Option<RouteReason>,
 }
 
 /// What came in in a conversation, the newest first, until `until`.
@@ -150,6 +191,8 @@ pub(crate) fn said(
             sender: row.get(1)?,
             content: from_json(row, 2)?,
             received_at: row.get(3)?,
+            state: row.parse(4)?,
+            reason: row.get::<Option<String>>(5)?.map(|_| row.parse(5)).transpose()?,
         })
     })
 }

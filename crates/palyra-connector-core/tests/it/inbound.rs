@@ -26,6 +26,12 @@ pub(crate) struct Answer {
     fails: AtomicBool,
 }
 
+impl Answer {
+    pub(crate) fn fail(&self, fails: bool) {
+        self.fails.store(fails, Ordering::SeqCst);
+    }
+}
+
 impl InboundSink for Answer {
     fn accept(
         &self,
@@ -97,7 +103,7 @@ async fn the_answer_is_part_of_the_same_transaction(world: World) {
     let ignored = inbound.accept(message("n1", "")).await.unwrap();
     assert_eq!(ignored, Accepted::Decided(Taken::Ignored(RouteReason::Empty)));
     assert!(world.due().await.is_empty());
-    sink.fails.store(true, Ordering::SeqCst);
+    sink.fail(true);
     assert_eq!(inbound.accept(message("n2", "hi")).await.unwrap(), Accepted::Later);
     assert!(world.due().await.is_empty(), "the answer of an undone decision is there");
 }
@@ -105,14 +111,14 @@ async fn the_answer_is_part_of_the_same_transaction(world: World) {
 async fn what_cannot_be_decided_is_kept_and_decided_later(world: World) {
     let sink = Arc::new(Answer::default());
     let inbound = inbound(&world, &sink);
-    sink.fails.store(true, Ordering::SeqCst);
+    sink.fail(true);
     assert_eq!(inbound.accept(message("n1", "hi")).await.unwrap(), Accepted::Later);
     assert_eq!(inbound.accept(message("n1", "hi")).await.unwrap(), Accepted::Before);
     world.pass(Duration::from_mins(1));
     let (decided, again) = inbound.decide_waiting(10).await.unwrap();
     assert_eq!(decided, 0);
     assert!(again.unwrap() >= world.clock.now());
-    sink.fails.store(false, Ordering::SeqCst);
+    sink.fail(false);
     world.pass(Duration::from_mins(1));
     assert_eq!(inbound.decide_waiting(10).await.unwrap(), (1, None));
     assert_eq!(world.round(&delivered()).await, ["re-n1"]);

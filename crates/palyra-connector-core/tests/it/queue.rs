@@ -154,7 +154,7 @@ async fn a_conversation_is_remembered_in_both_directions(world: World) {
     let told: Vec<_> = said
         .iter()
         .map(|said| match &said.what {
-            What::In { sender, content } => format!("{sender}: {}", content.text),
+            What::In { sender, content, .. } => format!("{sender}: {}", content.text),
             What::Out { envelope, .. } => format!("us: {}", envelope.0),
         })
         .collect();

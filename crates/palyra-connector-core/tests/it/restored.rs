@@ -1,22 +1,30 @@
-//! What a restored database does not send by itself.
+//! What a restored database does not do by itself.
 
-use palyra_common::runtime_contracts::{OutboxState, UnknownRule};
-use palyra_common::time::Duration;
-use palyra_connector_core::{Envelope, QueueSettings, Release, doubt_what_came_back};
+use std::sync::Arc;
+
+use palyra_common::runtime_contracts::{
+    ConnectorEventKind, InboundState, OutboxState, RouteReason, UnknownRule,
+};
+use palyra_common::time::{Clock, Duration};
+use palyra_connector_core::{
+    Accepted, CameBack, Envelope, QueueSettings, Release, What, history, settle_what_came_back,
+};
 use palyra_policy::outbox::{Repeat, Resolution};
 use palyra_storage::Tx;
 
+use crate::inbound::{Answer, inbound, message};
 use crate::world::{START, World, connector, delivered, key, name, on_every_engine, unclear};
 
 on_every_engine!(
     what_had_not_gone_out_waits_for_a_human,
     each_part_is_decided_for_itself,
     no_setting_decides_for_a_human,
+    what_was_undecided_is_answered_by_nobody,
 );
 
-async fn restored(world: &World) -> u64 {
-    let doubt = |tx: &mut Tx<'_>| doubt_what_came_back(tx, START);
-    world.db.write(doubt).await.unwrap()
+async fn restored(world: &World) -> CameBack {
+    let settle = |tx: &mut Tx<'_>| settle_what_came_back(tx, START);
+    world.db.write(settle).await.unwrap()
 }
 
 async fn unknown(world: &World) -> Vec<String> {
@@ -47,7 +55,7 @@ async fn what_had_not_gone_out_waits_for_a_human(world: World) {
     let held = Envelope { release: Release::AfterApproval, ..World::envelope("held", "a", &["x"]) };
     world.outbox.enqueue(held).await.unwrap();
 
-    assert_eq!(restored(&world).await, 3);
+    assert_eq!(restored(&world).await, CameBack { in_doubt: 3, held: 1, set_aside: 0 });
     assert_eq!(unknown(&world).await, ["sending", "unclear", "waiting"]);
     assert_eq!(world.state("held", 0).await, Some(OutboxState::Held));
     world.settle(begun, delivered()).await;
@@ -60,14 +68,15 @@ async fn what_had_not_gone_out_waits_for_a_human(world: World) {
     resolve("waiting", Resolution::Resend).await.unwrap();
     world.enqueue("after", "a").await;
     assert_eq!(rest(&world).await, ["waiting", "after"]);
-    assert_eq!((restored(&world).await, unknown(&world).await), (0, vec!["unclear".into()]));
+    let again = restored(&world).await.in_doubt;
+    assert_eq!((again, unknown(&world).await), (0, vec!["unclear".into()]));
 }
 
 /// All of them may have gone out, or some.
 async fn each_part_is_decided_for_itself(world: World) {
     world.outbox.enqueue(World::envelope("long", "a", &["one", "two", "three"])).await.unwrap();
     world.round(&delivered()).await;
-    assert_eq!(restored(&world).await, 2);
+    assert_eq!(restored(&world).await.in_doubt, 2);
     world.outbox.resolve(&key("long", 1), Resolution::Resend, None).await.unwrap();
     assert_eq!(rest(&world).await, ["long/1"]);
     assert_eq!(unknown(&world).await, ["long/2"]);
@@ -83,9 +92,43 @@ async fn no_setting_decides_for_a_human(mut world: World) {
     world.enqueue("m1", "a").await;
     world.begin_due().await;
     world.enqueue("m2", "a").await;
-    assert_eq!(restored(&world).await, 2);
+    assert_eq!(restored(&world).await.in_doubt, 2);
     let (lease, repeat) = (&world.lease, world.repeat);
     let recovered = world.outbox.recover(lease, repeat, &connector()).await.unwrap();
     assert_eq!((recovered, rest(&world).await), (0, vec![]));
     assert_eq!(unknown(&world).await, ["m1", "m2"]);
+}
+
+async fn what_was_undecided_is_answered_by_nobody(world: World) {
+    let sink = Arc::new(Answer::default());
+    let inbound = inbound(&world, &sink);
+    inbound.accept(message("n0", "before")).await.unwrap();
+    world.round(&delivered()).await;
+    sink.fail(true);
+    assert_eq!(inbound.accept(message("n1", "hi")).await.unwrap(), Accepted::Later);
+    assert_eq!(inbound.accept(message("n2", "hello?")).await.unwrap(), Accepted::Later);
+
+    assert_eq!(restored(&world).await, CameBack { in_doubt: 0, held: 0, set_aside: 2 });
+    sink.fail(false);
+    world.pass(Duration::from_mins(10));
+    assert_eq!(inbound.decide_waiting(10).await.unwrap(), (0, None));
+    assert_eq!(inbound.accept(message("n1", "hi")).await.unwrap(), Accepted::Before);
+    assert_eq!(rest(&world).await, [""; 0], "nothing is answered");
+
+    let events = world.connectors.events(&connector(), None, 10).await.unwrap();
+    let named = events.iter().filter(|event| event.kind == ConnectorEventKind::MessageSetAside);
+    let named: Vec<_> = named.filter_map(|event| event.detail.as_deref()).collect();
+    assert_eq!(named.len(), 2);
+    assert!(named.iter().any(|detail| detail.starts_with("n1 of ann in a,")), "{named:?}");
+    let said = history(&world.db, &connector(), &"a".parse().unwrap(), world.clock.now(), 10).await;
+    let fates = said.unwrap().into_iter().filter_map(|said| match said.what {
+        What::In { state, reason, .. } => Some((said.native?, state, reason?)),
+        What::Out { .. } => None,
+    });
+    let mut fates: Vec<_> = fates.collect();
+    fates.sort();
+    let aside = |id: &str| (id.to_owned(), InboundState::Ignored, RouteReason::Restored);
+    let answered = ("n0".to_owned(), InboundState::Routed, RouteReason::Direct);
+    assert_eq!(fates, [answered, aside("n1"), aside("n2")]);
+    assert_eq!(restored(&world).await.set_aside, 0);
 }

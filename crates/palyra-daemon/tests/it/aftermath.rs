@@ -14,6 +14,7 @@ use crate::daemon::{Daemon, LIMIT, palyrad};
 use crate::restore::restore;
 
 const ECHO: &str = "/admin/v1/channels/echo:default";
+const GENERAL: &str = "/admin/v1/channels/echo:default/messages?conversation=general";
 
 /// What there was when a backup was made.
 struct Then {
@@ -23,7 +24,8 @@ struct Then {
     file: PathBuf,
 }
 
-/// A node that has gone on since its backup: a token was revoked, and a message went out.
+/// A node that has gone on since its backup: a token was revoked and somebody disabled, a message
+/// went out and another was answered.
 fn a_node(folder: &Path) -> Then {
     let daemon = Daemon::of(palyrad().data_dir(folder.join("old")));
     let login = daemon.tcp("POST", &daemon.login_path(), &[], "");
@@ -31,13 +33,24 @@ fn a_node(folder: &Path) -> Then {
     let code = daemon.local("POST", "/admin/v1/login-codes", "").json();
     let (_, link) = code["link"].as_str().unwrap().split_once(&daemon.http.to_string()).unwrap();
     let (id, secret) = daemon.token(&["status:read"]);
+    let anna = json!({ "principal": "operator:anna", "role": "operator" });
+    assert_eq!(daemon.ask("POST", "/admin/v1/principals", &anna).status, 201);
     daemon.ask("POST", &format!("{ECHO}/queue/pause"), &json!({ "reason": "a test" }));
+    let narrow = json!({ "queue": { "max_waiting": 1 } });
+    assert_eq!(daemon.ask("PUT", ECHO, &narrow).status, 200);
     send(&daemon, "m1");
+    // There is no room for an answer, so nothing is decided.
+    let asked = json!({ "conversation": "general", "text": "are you there?", "message": "q1" });
+    let kept = daemon.ask("POST", &format!("{ECHO}/test"), &asked);
+    assert_eq!((kept.status, &kept.json()["reason"]), (202, &Value::Null), "{kept:?}");
     let file = folder.join("palyra.backup");
     std::fs::write(&file, backup(&daemon)).unwrap();
     assert_eq!(daemon.local("DELETE", &format!("/admin/v1/tokens/{id}"), "").status, 200);
+    let disabled = daemon.ask("DELETE", "/admin/v1/principals/operator:anna", &Value::Null);
+    assert_eq!(disabled.status, 200, "{disabled:?}");
     resume(&daemon);
     until_delivered(&daemon, "m1");
+    daemon.until(GENERAL, |said| said["items"].to_string().contains("You said: are you there?"));
     Then {
         cookie: format!("Cookie: {cookie}"),
         bearer: format!("Authorization: Bearer {secret}"),
@@ -61,7 +74,15 @@ fn until_delivered(daemon: &Daemon, envelope: &str) {
 }
 
 fn found() -> Value {
-    json!({ "logins_ended": 1, "login_codes_ended": 1, "tokens_valid": 1, "messages_in_doubt": 1 })
+    json!({
+        "logins_ended": 1,
+        "login_codes_ended": 1,
+        "tokens_valid": 1,
+        "principals_enabled": 2,
+        "messages_in_doubt": 1,
+        "messages_held": 0,
+        "messages_set_aside": 1,
+    })
 }
 
 /// A node on what was restored lets nobody in by an old login, and sends nothing by itself.
@@ -76,6 +97,15 @@ fn check(daemon: &Daemon, then: &Then) {
     until_delivered(daemon, "m2");
     let unknown = daemon.get(&format!("{ECHO}/unknown"));
     assert_eq!(unknown["items"][0]["envelope"], "m1", "{unknown}");
+    let said = daemon.get(GENERAL);
+    let said = said["items"].as_array().unwrap();
+    let question = said.iter().find(|said| said["native"] == "q1").unwrap();
+    assert_eq!((&question["state"], &question["reason"]), (&json!("ignored"), &json!("restored")));
+    assert!(!json!(said).to_string().contains("You said"), "answered again: {said:?}");
+    let events = daemon.get(&format!("{ECHO}/events"));
+    let aside = |event: &&Value| event["kind"] == "message_set_aside";
+    let named = events["items"].as_array().unwrap().iter().find(aside).unwrap();
+    assert!(named["detail"].as_str().unwrap().starts_with("q1 of "), "{named}");
     let events = daemon.get("/admin/v1/events?action=backup.restored");
     let details: Vec<_> =
         events["items"].as_array().unwrap().iter().map(|event| &event["detail"]).collect();
@@ -98,6 +128,10 @@ fn what_a_restore_brings_back_is_ended_or_told() {
         "`palyra auth tokens revoke ID`",
         "when the backup was made: 1",
         "`palyra channels unknown list CHANNEL`",
+        "principals that are not disabled: 2",
+        "`palyra auth principals list`",
+        "were undecided when the backup was made: 1",
+        "`palyra channels events CHANNEL`",
     ] {
         assert!(told.contains(part), "{part}: {told}");
     }
@@ -123,7 +157,7 @@ fn what_a_restore_to_postgres_brings_back_is_ended_or_told() {
     let told = restoring.lines(Stream::Stdout).unwrap().join("\n");
     let mut told: Value = serde_json::from_str(&told).unwrap();
     let lines = told["told"].as_array().unwrap().len();
-    assert_eq!((lines, &told["blobs"]), (4, &0.into()), "{told}");
+    assert_eq!((lines, &told["blobs"]), (6, &0.into()), "{told}");
     assert!(told["warnings"].as_array().unwrap().is_empty(), "{told}");
     for name in ["told", "warnings", "rows", "blobs", "missing_blobs", "schema"] {
         told.as_object_mut().unwrap().remove(name).unwrap();

@@ -17,6 +17,8 @@ const HOLD: Sql = hold_sql!("SELECT role, disabled_at FROM principals WHERE id =
 
 const OWNERS: Sql = sql!("SELECT count(*) FROM principals WHERE role = 'owner'");
 
+const COUNT_ENABLED: Sql = sql!("SELECT count(*) FROM principals WHERE disabled_at IS NULL");
+
 const DISABLE: Sql =
     sql!("UPDATE principals SET disabled_at = $2 WHERE id = $1 AND disabled_at IS NULL");
 
@@ -72,6 +74,11 @@ fn found(row: &Row<'_>) -> Result<Found, StorageError> {
 pub(crate) fn has_owner(tx: &mut Tx<'_>) -> Result<bool, StorageError> {
     let owners: i64 = tx.query_one(&OWNERS, params![], |row| row.get(0))?;
     Ok(owners > 0)
+}
+
+/// How many there are that nobody has disabled.
+pub(crate) fn count_enabled(tx: &mut Tx<'_>) -> Result<i64, StorageError> {
+    tx.query_one(&COUNT_ENABLED, params![], |row| row.get(0))
 }
 
 /// Says whether this changed anything.

@@ -35,7 +35,13 @@ async fn logins_and_codes_end_and_tokens_stay(world: World) {
     world.clock.set(now);
     let end = move |tx: &mut Tx<'_>| end_what_came_back(tx, now);
     let found = world.db.write(end).await.unwrap();
-    let expected = BroughtBack { logins_ended: 1, login_codes_ended: 1, tokens_valid: 2 };
+    // The owner; Anna is disabled.
+    let expected = BroughtBack {
+        logins_ended: 1,
+        login_codes_ended: 1,
+        tokens_valid: 2,
+        principals_enabled: 1,
+    };
     assert_eq!(found, expected);
     let cookie = login.cookie_secret.expose();
     assert_eq!(refused(world.identity.authenticate_login(cookie).await), ErrorCode::AuthRevoked);

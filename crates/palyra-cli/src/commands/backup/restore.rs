@@ -20,8 +20,9 @@ use crate::{palyrad, prompt};
 /// which one the secrets need, and where it belongs.
 ///
 /// A backup holds what has changed since it was made. Logins and links to log in with are ended. API
-/// tokens stay, also those that were revoked since: it is told how many are valid. Messages that had
-/// not gone out may have since, so that they wait until somebody decides what becomes of them.
+/// tokens and principals stay, also those that were revoked or disabled since: it is told how many
+/// there are. Messages that had not gone out may have since, so that they wait until somebody decides
+/// what becomes of them; messages that had come in and were undecided are not answered.
 #[derive(Debug, clap::Args)]
 #[command(
     verbatim_doc_comment,

@@ -2,6 +2,7 @@
 
 use palyra_common::api::{Page, SaidMessage};
 use palyra_common::ids::{ConnectorId, ConversationId};
+use palyra_common::runtime_contracts::InboundState;
 
 use crate::context::Context;
 use crate::failure::Outcome;
@@ -9,7 +10,8 @@ use crate::output::{Output, printable};
 
 /// Read what was said in a conversation, as far as Palyra remembers it
 ///
-/// People see the newest at the end; with --json it comes first. Texts are remembered for 30 days.
+/// People see the newest at the end; with --json it comes first. Texts are remembered for 30 days. Of
+/// what nobody answers it is told why.
 #[derive(Debug, clap::Args)]
 #[command(
     verbatim_doc_comment,
@@ -42,7 +44,12 @@ fn text(_: &Output, page: &Page<SaidMessage>) -> String {
         let what = said.text.clone().unwrap_or_else(|| {
             said.operation.as_ref().map(ToString::to_string).unwrap_or_default()
         });
-        format!("{}  {}: {}\n", said.at, printable(who), printable(&what))
+        let fate = match (said.state, said.reason) {
+            (Some(InboundState::Ignored), Some(reason)) => format!("  (not answered: {reason})"),
+            (Some(InboundState::Received), _) => "  (not decided yet)".to_owned(),
+            (Some(InboundState::Ignored | InboundState::Routed) | None, _) => String::new(),
+        };
+        format!("{}  {}: {}{fate}\n", said.at, printable(who), printable(&what))
     };
     page.items.iter().rev().map(line).collect()
 }

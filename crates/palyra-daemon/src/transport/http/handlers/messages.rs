@@ -203,12 +203,14 @@ fn parsed<T: std::str::FromStr<Err: std::fmt::Display>>(text: &str) -> Answer<T>
 fn message(said: Said) -> SaidMessage {
     let Said { at, native, what } = said;
     match what {
-        What::In { sender, content } => SaidMessage {
+        What::In { sender, content, state, reason } => SaidMessage {
             at,
             native,
             sender: Some(sender),
             text: Some(content.text),
             operation: None,
+            state: Some(state),
+            reason,
         },
         What::Out { operation, .. } => {
             let text = match &operation {
@@ -218,7 +220,7 @@ fn message(said: Said) -> SaidMessage {
                 }
             };
             let operation = serde_json::to_value(&operation).ok();
-            SaidMessage { at, native, sender: None, text, operation }
+            SaidMessage { at, native, sender: None, text, operation, state: None, reason: None }
         }
     }
 }
