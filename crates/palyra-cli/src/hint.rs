@@ -1,9 +1,9 @@
 //! Commands that are named in what people are told: each can be run as it stands.
 
 use std::borrow::Cow;
-use std::ffi::OsStr;
 
 use palyra_common::data_dir::VARIABLE;
+use palyra_common::text::shell_word;
 
 use crate::cli::Globals;
 
@@ -34,7 +34,8 @@ impl Address {
         let told = told.filter(|told| known.as_deref() != Some(told.as_os_str()));
         let option = |name: &str, path: &std::path::PathBuf| {
             let whole = std::path::absolute(path);
-            format!("--{name} {} ", quoted(whole.as_ref().unwrap_or(path).as_os_str()))
+            let whole = whole.as_ref().unwrap_or(path).display().to_string();
+            format!("--{name} {} ", shell_word(&whole))
         };
         let token = globals.token_file.as_ref().map(|file| option("token-file", file));
         let host = globals.host.as_ref().map(|host| format!("--host {host} "));
@@ -84,11 +85,4 @@ impl Address {
         let host = if asks_nobody { None } else { self.host.as_deref() };
         host.or(self.data_dir.as_deref())
     }
-}
-
-/// As a shell reads it as one word.
-fn quoted(word: &OsStr) -> String {
-    let text = word.display().to_string();
-    let is_plain = |c: char| c.is_alphanumeric() || "/._-+:@,=%".contains(c);
-    if text.chars().all(is_plain) { text } else { format!("'{}'", text.replace('\'', r"'\''")) }
 }

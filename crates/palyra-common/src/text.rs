@@ -1,4 +1,5 @@
-//! What is done to text as it enters the system, and what a mistyped word was to be.
+//! What is done to text as it enters the system, how a shell reads it, and what a mistyped word was
+//! to be.
 
 use std::borrow::Cow;
 
@@ -11,6 +12,15 @@ mod tests;
 /// would be accepted by one engine and rejected by the other.
 pub fn strip_nul(text: &str) -> Cow<'_, str> {
     if text.contains('\0') { Cow::Owned(text.replace('\0', "")) } else { Cow::Borrowed(text) }
+}
+
+/// `word` as a shell reads it as one word.
+pub fn shell_word(word: &str) -> Cow<'_, str> {
+    let is_plain = |c: char| c.is_alphanumeric() || "/._-+:@,=%".contains(c);
+    if !word.is_empty() && word.chars().all(is_plain) {
+        return Cow::Borrowed(word);
+    }
+    Cow::Owned(format!("'{}'", word.replace('\'', r"'\''")))
 }
 
 /// The one of `known` that is nearest to `word`, if any is near.

@@ -61,21 +61,25 @@ pub(crate) enum Command {
         #[arg(long)]
         json: bool,
     },
-    /// Restore a backup into an empty data directory or Postgres database, and exit
+    /// Restore a backup into an empty data directory or Postgres database, and exit; or go back to a
+    /// copy that was kept before a migration
+    ///
+    /// Such a copy, palyra.db.schema-N.copy, takes the place of the SQLite file in its data directory;
+    /// the database that was there is kept as palyra.db.replaced-N.
     ///
     /// All of it is checked on the way; nothing is left of a backup that is not whole. Logins that
     /// the backup holds are ended, messages that had not gone out wait for somebody to decide, and
     /// those that had come in and were undecided are not answered.
     Restore {
-        /// The backup
+        /// The backup or copy
         file: PathBuf,
         /// Write JSON
         #[arg(long)]
         json: bool,
     },
-    /// Check that a backup is whole and its audit trail unbroken
+    /// Check that a backup is whole and its audit trail unbroken, or that a copy is whole
     VerifyBackup {
-        /// The backup
+        /// The backup or copy
         file: PathBuf,
         /// Write JSON
         #[arg(long)]

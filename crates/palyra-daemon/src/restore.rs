@@ -1,7 +1,8 @@
-//! `palyrad restore`: a backup becomes the data of a new node.
+//! `palyrad restore`: a backup becomes the data of a new node, or a copy that a migration has kept the
+//! database again.
 
 use std::fs::File;
-use std::io::{BufReader, Write};
+use std::io::{BufRead, BufReader, Write};
 use std::path::Path;
 use std::process::ExitCode;
 use std::sync::Arc;
@@ -9,9 +10,10 @@ use std::time::Duration;
 
 use palyra_common::ErrorCode;
 use palyra_common::time::Clock;
-use palyra_storage::backup::{self, Progress, Verified};
+use palyra_storage::backup::{self, Progress, PutBack, Verified};
 use palyra_storage::{Database, MIGRATIONS, OpenOptions, StorageError, SystemClock, describe};
 use palyra_vault::{KeyState, Redactor, Vault, VaultConfig};
+use serde_json::Value;
 use tokio::sync::watch;
 
 use crate::aftermath;
@@ -23,29 +25,43 @@ use crate::flags::Flags;
 /// How often progress is told.
 const TELL_EVERY: Duration = Duration::from_secs(1);
 
+/// What programs call the kinds of files.
+const BACKUP: &str = "backup";
+const COPY: &str = "copy";
+
+/// What was restored, before anybody has opened it.
+struct Restored {
+    /// For people.
+    line: String,
+    /// What is wrong with it.
+    warnings: Vec<String>,
+    /// For programs.
+    facts: Value,
+}
+
 /// Restores `file` to where the daemon would look for its data.
 pub(crate) async fn restore(flags: &Flags, file: &Path, as_json: bool) -> Result<(), Failure> {
     let data_dir = flags.data_dir().ok_or(Failure::NoDataDir)?;
     crate::folder::check(&data_dir)?;
     let loaded = config::load(&flags.given(), &data_dir)?;
     let config = loaded.config.storage.clone();
-    let input = open(file)?;
+    let mut input = open(file)?;
     let options = OpenOptions { data_dir: data_dir.clone(), config, migrations: MIGRATIONS };
     say(&format!("restoring {}", file.display()));
-    let (progress, told) = watch::channel(Progress::default());
-    let restored = tokio::select! {
-        restored = backup::restore(input, options.clone(), progress) => restored?,
-        never = tell(told) => never,
+    let restored = if is_copy(&mut input, file)? {
+        put_back(file, options.clone()).await?
+    } else {
+        from_backup(input, options.clone()).await?
     };
     // What was restored stays, whatever follows.
-    let mut warnings = warnings(&restored);
-    let (mut told, mut found) = (vec![line(&restored, &data_dir)], serde_json::json!({}));
+    let Restored { line, mut warnings, facts: mut found } = restored;
+    let mut told = vec![line];
     match Database::open(options).await {
         Ok(db) => {
             match aftermath::settle(&db, SystemClock.now()).await {
                 Ok(Some(settled)) => {
                     told.extend(settled.told());
-                    found = settled.to_json();
+                    merge(&mut found, settled.to_json());
                 }
                 Ok(None) => {}
                 Err(error) => warnings.push(left_to_the_start(&error)),
@@ -57,11 +73,6 @@ pub(crate) async fn restore(flags: &Flags, file: &Path, as_json: bool) -> Result
     }
     warnings.iter().for_each(|warning| say(warning));
     if as_json {
-        let content = restored.content;
-        found["rows"] = content.rows.into();
-        found["blobs"] = content.blobs.into();
-        found["missing_blobs"] = restored.missing.count.into();
-        found["schema"] = restored.schema.into();
         found["told"] = told.into();
         found["warnings"] = warnings.into();
         crate::print(&json(&found));
@@ -71,9 +82,53 @@ pub(crate) async fn restore(flags: &Flags, file: &Path, as_json: bool) -> Result
     Ok(())
 }
 
+async fn from_backup(input: BufReader<File>, options: OpenOptions) -> Result<Restored, Failure> {
+    let data_dir = options.data_dir.clone();
+    let (progress, told) = watch::channel(Progress::default());
+    let restored = tokio::select! {
+        restored = backup::restore(input, options, progress) => restored?,
+        never = tell(told) => never,
+    };
+    let (schema, Progress { rows, blobs, .. }) = (restored.schema, restored.content);
+    let line = format!(
+        "palyrad has restored {rows} rows and {blobs} blobs, schema {schema}, data in {}",
+        data_dir.display()
+    );
+    let facts = serde_json::json!({
+        "kind": BACKUP,
+        "schema": schema,
+        "rows": rows,
+        "blobs": blobs,
+        "missing_blobs": restored.missing.count,
+    });
+    Ok(Restored { line, warnings: warnings(&restored), facts })
+}
+
+async fn put_back(file: &Path, options: OpenOptions) -> Result<Restored, Failure> {
+    let data_dir = options.data_dir.clone();
+    let PutBack { schema, replaced } = backup::put_back(file.to_owned(), options).await?;
+    let mut line = format!(
+        "palyrad has put back the copy {}, schema {schema}, data in {}",
+        file.display(),
+        data_dir.display()
+    );
+    if let Some(replaced) = &replaced {
+        line.push_str(&format!("; the database that was there is kept as {}", replaced.display()));
+    }
+    let replaced = replaced.map(|path| path.display().to_string());
+    let facts = serde_json::json!({ "kind": COPY, "schema": schema, "replaced": replaced });
+    Ok(Restored { line, warnings: Vec::new(), facts })
+}
+
+fn merge(into: &mut Value, more: Value) {
+    if let (Some(into), Value::Object(more)) = (into.as_object_mut(), more) {
+        into.extend(more);
+    }
+}
+
 fn left_to_the_start(error: &StorageError) -> String {
     let why = describe(error);
-    format!("{why}\nlogins and messages of the backup are seen to when the daemon starts")
+    format!("{why}\nlogins and messages that were restored are seen to when the daemon starts")
 }
 
 /// Which master key the restored secrets need, and what to do for it.
@@ -102,10 +157,15 @@ async fn key_needed(db: &Database, data_dir: &Path, config: &VaultConfig) -> Opt
 /// Checks `file` and says what is in it. Fails if its audit trail is broken, too.
 pub(crate) fn verify(file: &Path, as_json: bool) -> Result<ExitCode, Failure> {
     let unwatched = watch::channel(Progress::default()).0;
-    let verified = backup::verify(open(file)?, &unwatched)?;
+    let mut input = open(file)?;
+    if is_copy(&mut input, file)? {
+        return verify_copy(file, as_json);
+    }
+    let verified = backup::verify(input, &unwatched)?;
     let Verified { schema, engine, made_at, content, missing, .. } = &verified;
     if as_json {
         let told = serde_json::json!({
+            "kind": BACKUP,
             "schema": schema,
             "engine": engine,
             "made_at": made_at,
@@ -122,6 +182,22 @@ pub(crate) fn verify(file: &Path, as_json: bool) -> Result<ExitCode, Failure> {
         ));
     }
     Ok(ExitCode::SUCCESS)
+}
+
+fn verify_copy(file: &Path, as_json: bool) -> Result<ExitCode, Failure> {
+    let schema = backup::verify_copy(file, MIGRATIONS)?;
+    if as_json {
+        crate::print(&json(&serde_json::json!({ "kind": COPY, "schema": schema })));
+    } else {
+        crate::print(&format!("the copy of a database is whole: schema {schema}\n"));
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+/// By what it begins with. Nothing of it is used up.
+fn is_copy(input: &mut BufReader<File>, file: &Path) -> Result<bool, Failure> {
+    let unreadable = |error| Failure::Unreadable { path: file.to_owned(), error };
+    Ok(backup::is_copy(input.fill_buf().map_err(unreadable)?))
 }
 
 fn open(file: &Path) -> Result<BufReader<File>, Failure> {
@@ -153,14 +229,6 @@ fn warnings(restored: &Verified) -> Vec<String> {
         format!("{}\n  code: {code}\n  what to do: {hint}", told.message())
     });
     missing.named.iter().map(without).chain(fault).collect()
-}
-
-fn line(restored: &Verified, data_dir: &Path) -> String {
-    let (schema, Progress { rows, blobs, .. }) = (restored.schema, restored.content);
-    format!(
-        "palyrad has restored {rows} rows and {blobs} blobs, schema {schema}, data in {}",
-        data_dir.display()
-    )
 }
 
 fn say(line: &str) {

@@ -22,10 +22,11 @@
 //! # Copies that migrations keep
 //!
 //! Before a SQLite file is migrated, a copy is kept beside it as `palyra.db.schema-N.copy`. It is
-//! a database, not a backup: to go back to it, stop the daemon, put the copy in the place of
-//! `palyra.db`, remove `palyra.db-wal` and `palyra.db-shm`, and start the version that made it.
+//! a database, not a backup: [`put_back`] makes it the database of its data directory again, for the
+//! version that made it, and keeps the one that was there as `palyra.db.replaced-N`.
 
 mod checks;
+mod copy;
 mod create;
 mod error;
 mod format;
@@ -38,6 +39,7 @@ mod writer;
 
 use palyra_common::time::Timestamp;
 
+pub use copy::{PutBack, is_copy, put_back, verify_copy};
 pub use create::{Created, Source, create, create_file};
 pub use error::BackupError;
 pub use reader::verify;

@@ -1,11 +1,12 @@
 //! What can go wrong, said so that a caller knows whether to try again and a person what to do.
 
 use std::error::Error;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use palyra_common::error::{ErrorCode, StableErrorEnvelope};
 use palyra_common::runtime_contracts::RetryClass;
+use palyra_common::text::shell_word;
 
 /// The error underneath. Shared, because one failure can fail a whole group of callers.
 pub type Cause = Arc<dyn Error + Send + Sync>;
@@ -75,8 +76,8 @@ pub enum StorageError {
     },
     /// The same of a SQLite file of which a copy was kept before it was migrated.
     #[error(
-        "the database has schema {found}, this program knows schemas up to {known}; a copy from \
-         before is kept at {}", copy.display()
+        "the database has schema {found}, this program knows schemas up to {known}; to go back to \
+         the copy from before, run `{}`", going_back(copy)
     )]
     NewerSchemaThanCopy {
         /// Version found in the database.
@@ -104,6 +105,12 @@ pub enum StorageError {
     /// A restore into this data directory was begun and not finished.
     #[error("a restore was begun here and not finished, as {} shows", path.display())]
     UnfinishedRestore {
+        /// What it left.
+        path: PathBuf,
+    },
+    /// A copy was about to become the database of this data directory, and that was not finished.
+    #[error("going back to a copy was begun here and not finished, as {} shows", path.display())]
+    UnfinishedReturn {
         /// What it left.
         path: PathBuf,
     },
@@ -180,6 +187,7 @@ impl StorageError {
             StorageError::Migration { .. } => ErrorCode::StorageMigrationFailed,
             StorageError::Locked { .. } => ErrorCode::StorageLocked,
             StorageError::UnfinishedRestore { .. } => ErrorCode::StorageUnfinishedRestore,
+            StorageError::UnfinishedReturn { .. } => ErrorCode::StorageUnfinishedReturn,
             StorageError::CommitUnknown(_) => ErrorCode::StorageCommitUnknown,
             StorageError::Constraint(_) => ErrorCode::StorageConstraint,
             StorageError::StaleLease { .. } => ErrorCode::StorageStaleLease,
@@ -199,6 +207,13 @@ impl StorageError {
     pub fn envelope(&self) -> StableErrorEnvelope {
         StableErrorEnvelope::new(self.code(), describe(self))
     }
+}
+
+/// The command that puts a copy back, as a shell reads it.
+fn going_back(copy: &Path) -> String {
+    let word = |path: &Path| shell_word(&path.display().to_string()).into_owned();
+    let folder = copy.parent().map(word).unwrap_or_default();
+    format!("palyra --data-dir {folder} backup restore {}", word(copy))
 }
 
 /// What the registry says of a code, as a class.

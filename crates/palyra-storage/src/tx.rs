@@ -251,6 +251,7 @@ pub(crate) fn fails_everything(error: &StorageError) -> bool {
         | StorageError::Migration { .. }
         | StorageError::Locked { .. }
         | StorageError::UnfinishedRestore { .. }
+        | StorageError::UnfinishedReturn { .. }
         | StorageError::Constraint(_)
         | StorageError::StaleLease { .. }
         | StorageError::InvalidValue { .. }

@@ -61,6 +61,45 @@ fn a_backup_is_made_checked_and_restored() {
     assert_eq!(told["warnings"], serde_json::json!([]));
 }
 
+#[test]
+fn a_copy_that_a_migration_kept_is_checked_and_put_back() {
+    let world = World::new();
+    let daemon = world.palyrad();
+    world.palyra(&["daemon", "stop"]).expect(0);
+    drop(daemon);
+    // What a migration keeps is the database as it is.
+    let (database, copy) = (world.data_dir().join("palyra.db"), "data/palyra.db.schema-1.copy");
+    std::fs::copy(&database, world.home().join(copy)).unwrap();
+    let daemon = world.palyrad();
+    let running = world.palyra(&["backup", "restore", copy, "--yes", "--json"]).expect(6);
+    assert_eq!(running.error_code(), "common/conflict");
+    world.palyra(&["daemon", "stop"]).expect(0);
+    drop(daemon);
+
+    let checked = world.palyra(&["backup", "verify", copy, "--json"]).expect(0).json();
+    assert_eq!((&checked["kind"], &checked["fault"]), (&"copy".into(), &serde_json::Value::Null));
+    let before = std::fs::read(&database).unwrap();
+    let asked = world.palyra(&["backup", "restore", copy]).expect(2);
+    assert!(asked.err.contains("which is kept under another name?"), "{asked:?}");
+    assert_eq!(std::fs::read(&database).unwrap(), before);
+    let told = world.palyra(&["backup", "restore", copy, "--yes"]).expect(0).out;
+    for part in ["has put back the copy", "palyra.db.replaced-1", "all logins were ended"] {
+        assert!(told.contains(part), "{part}: {told}");
+    }
+    assert_eq!(std::fs::read(world.data_dir().join("palyra.db.replaced-1")).unwrap(), before);
+    let _daemon = world.palyrad();
+    world.palyra(&["status"]).expect(0);
+    let restored = ["audit", "list", "--action", "backup.restored", "--json"];
+    let restored = world.palyra(&restored).expect(0).json();
+    assert_eq!(restored["items"].as_array().unwrap().len(), 1, "{restored}");
+
+    let elsewhere = world.home().join("elsewhere");
+    let elsewhere = ["--data-dir", elsewhere.to_str().unwrap(), "--json"];
+    let asked = [&elsewhere[..], &["backup", "restore", copy, "--yes"]].concat();
+    let refused = world.palyra(&asked).expect(2);
+    assert_eq!(refused.error_code(), "common/invalid_input");
+}
+
 /// In a folder that others write to, the name of the unfinished file could be taken on purpose.
 #[test]
 fn an_unfinished_file_is_nobody_elses() {

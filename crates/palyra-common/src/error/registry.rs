@@ -48,7 +48,7 @@ error_codes! {
         hint: "Nothing was changed. Give Palyra a data directory of its own with `--data-dir`, or on Postgres a database of its own in `storage.url`.";
     StorageNewerSchema = "storage/newer_schema", Final,
         means: "the database was written by a newer version of Palyra",
-        hint: "Start the newer version, or restore a state from before it migrated the database: the copy that the message names, or a backup of your own.";
+        hint: "Start the newer version again. Or go back to the state from before it migrated the database: stop the daemon with `palyra daemon stop`, and put back the copy with the command that the message gives; what was written since stays in the file that the command names. Where the message gives none, restore a backup of your own into a new place: `palyra --data-dir NEW backup restore FILE`.";
     StorageMigrationFailed = "storage/migration_failed", Final,
         means: "bringing the database up to this version failed",
         hint: "The database is as it was before the step that failed. Fix the cause that the message names and start again, or go on with the previous version.";
@@ -58,6 +58,9 @@ error_codes! {
     StorageUnfinishedRestore = "storage/unfinished_restore", Final,
         means: "a restore into the data directory was begun and not finished",
         hint: "Run the restore again. To start with an empty database instead, remove the file that the message names and the folder `blobs` beside it.";
+    StorageUnfinishedReturn = "storage/unfinished_return", Final,
+        means: "going back to a copy of the database was begun and not finished",
+        hint: "Run the restore of the copy again. To keep the database that there was instead, look for the newest `palyra.db.replaced-N` in the data directory: if there is one, rename it to `palyra.db`, and `palyra.db.replaced-N-wal`, if that is there, to `palyra.db-wal`. Then remove the file that the message names.";
     StorageCommitUnknown = "storage/commit_unknown", Final,
         means: "the connection was lost while committing, and whether the commit happened could not be learnt",
         hint: "Look whether the change is there before you make it again.";

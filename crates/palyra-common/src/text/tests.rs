@@ -1,6 +1,6 @@
 use std::borrow::Cow;
 
-use super::{nearest, strip_nul};
+use super::{nearest, shell_word, strip_nul};
 
 fn check(input: &str, expected: &str) {
     assert_eq!(strip_nul(input), expected, "input {input:?}");
@@ -30,4 +30,14 @@ fn only_what_is_near_is_meant() {
     assert_eq!(nearest("x", known), None);
     assert_eq!(nearest("deployment", known), None);
     assert_eq!(nearest("htpp", []), None);
+}
+
+#[test]
+fn a_shell_reads_one_word() {
+    for plain in ["/srv/palyra.db", "a-b_c+d:e@f,g=h%i", "größe"] {
+        assert!(matches!(shell_word(plain), Cow::Borrowed(word) if word == plain));
+    }
+    assert_eq!(shell_word(""), "''");
+    assert_eq!(shell_word("my data"), "'my data'");
+    assert_eq!(shell_word("it's $HOME"), r"'it'\''s $HOME'");
 }

@@ -159,7 +159,7 @@ fn what_a_restore_to_postgres_brings_back_is_ended_or_told() {
     let lines = told["told"].as_array().unwrap().len();
     assert_eq!((lines, &told["blobs"]), (6, &0.into()), "{told}");
     assert!(told["warnings"].as_array().unwrap().is_empty(), "{told}");
-    for name in ["told", "warnings", "rows", "blobs", "missing_blobs", "schema"] {
+    for name in ["kind", "told", "warnings", "rows", "blobs", "missing_blobs", "schema"] {
         told.as_object_mut().unwrap().remove(name).unwrap();
     }
     assert_eq!(told, found());

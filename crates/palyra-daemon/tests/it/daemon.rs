@@ -21,7 +21,7 @@ pub(crate) fn palyrad() -> Builder {
 }
 
 /// One for each test, whose keys are changed under a lock on their folder.
-fn config_home() -> std::path::PathBuf {
+pub(crate) fn config_home() -> std::path::PathBuf {
     std::env::temp_dir().join("palyra-test-config").join(std::process::id().to_string())
 }
 

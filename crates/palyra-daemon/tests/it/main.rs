@@ -12,6 +12,7 @@ mod backups;
 mod channels;
 mod channels_crash;
 mod config;
+mod copies;
 mod daemon;
 mod draining;
 mod fuzz;

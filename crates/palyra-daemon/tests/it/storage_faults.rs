@@ -1,5 +1,6 @@
 //! Places that data cannot be kept in, and logs that cannot be written.
 
+use std::path::Path;
 use std::process::{Command, Stdio};
 use std::sync::LazyLock;
 
@@ -37,20 +38,24 @@ fn a_full_disk_is_told_and_work_goes_on_when_there_is_space() {
     assert_eq!(put(200).status, 200);
 }
 
-#[test]
-fn a_newer_database_is_refused_and_left_alone() {
+/// Opens the database in `folder` as a newer release would.
+pub(crate) fn migrate_to_the_future(folder: &Path) {
     static NEWER: LazyLock<Vec<Migration>> = LazyLock::new(|| {
         let text = "CREATE TABLE of_the_future (a {int}) {strict};";
         let (version, name) = (SCHEMA_VERSION + 1, "future");
         let newer = Migration { version, name, oldest_binary: version, text };
         MIGRATIONS.iter().copied().chain([newer]).collect()
     });
-    let folder = tempfile::tempdir().unwrap();
+    let options = OpenOptions { migrations: &NEWER, ..OpenOptions::in_directory(folder) };
     tokio::runtime::Runtime::new().unwrap().block_on(async {
-        let options =
-            OpenOptions { migrations: &NEWER, ..OpenOptions::in_directory(folder.path()) };
         Database::open(options).await.unwrap().close().await;
     });
+}
+
+#[test]
+fn a_newer_database_is_refused_and_left_alone() {
+    let folder = tempfile::tempdir().unwrap();
+    migrate_to_the_future(folder.path());
     let before = std::fs::read(folder.path().join("palyra.db")).unwrap();
     let (code, told) = refused(palyrad().data_dir(folder.path()));
     assert_eq!(code, Some(1));

@@ -24,6 +24,14 @@ pub enum BackupError {
     /// The backup is whole, and the journal in it does not match its own hash chain.
     #[error("the backup is whole, but was made of a database with a broken journal")]
     Journal(#[source] ChainFault),
+    /// A copy of a database that cannot be put back there.
+    #[error("{} cannot be put back: {what}", file.display())]
+    Misplaced {
+        /// The copy.
+        file: PathBuf,
+        /// Why not.
+        what: String,
+    },
     /// The place to restore to holds data already.
     #[error("{} holds data already", place.display())]
     TargetInUse {
@@ -49,6 +57,10 @@ impl BackupError {
         BackupError::Invalid { what: what.into() }
     }
 
+    pub(super) fn misplaced(file: &Path, what: impl Into<String>) -> Self {
+        BackupError::Misplaced { file: file.to_owned(), what: what.into() }
+    }
+
     /// What an error of reading a backup means: what the layers above the file say is about what
     /// it holds, what the system says is about the disk.
     pub(super) fn reading(error: io::Error) -> Self {
@@ -65,6 +77,7 @@ impl BackupError {
         match self {
             BackupError::Invalid { .. } => ErrorCode::BackupInvalid,
             BackupError::Journal(fault) => fault.code(),
+            BackupError::Misplaced { .. } => ErrorCode::CommonInvalidInput,
             BackupError::TargetInUse { .. } => ErrorCode::BackupTargetInUse,
             BackupError::Output(error) | BackupError::Input(error) => {
                 from_io(Path::new(""), error.kind().into()).code()

@@ -21,6 +21,7 @@ use crate::blob::{self, BlobId, ObjectWriter, S3Credentials, object_path};
 use crate::database::lock_directory;
 use crate::engine::load::{Destination, Loader};
 use crate::engine::postgres::connect::Dial;
+use crate::engine::sqlite::copy::coming;
 use crate::engine::sqlite::load::unfinished;
 use crate::engine::sqlite::migrate::from_io;
 use crate::migrate::newest;
@@ -98,6 +99,11 @@ fn make_room(options: &OpenOptions) -> Result<(), BackupError> {
         if std::fs::metadata(place).is_ok_and(|found| found.len() > 0) {
             return Err(BackupError::TargetInUse { place: place.to_owned() });
         }
+    }
+    // A copy was about to become the database, and the blobs are its own.
+    let path = coming(file.path());
+    if path.exists() {
+        return Err(StorageError::UnfinishedReturn { path }.into());
     }
     let (unfinished, blobs) = (unfinished(file.path()), options.data_dir.join(blob::FOLDER));
     let own_blobs = Place::of(&options.config)? == Place::DataDir;

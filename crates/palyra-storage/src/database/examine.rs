@@ -6,6 +6,7 @@ use super::Database;
 use super::open::{OpenOptions, lock_directory};
 use crate::StorageError;
 use crate::engine::sqlite::connection;
+use crate::engine::sqlite::copy::coming;
 use crate::engine::sqlite::load::unfinished;
 
 impl Database {
@@ -22,6 +23,10 @@ impl Database {
         }
         if unfinished.exists() {
             return Err(StorageError::UnfinishedRestore { path: unfinished });
+        }
+        let coming = coming(file.path());
+        if coming.exists() {
+            return Err(StorageError::UnfinishedReturn { path: coming });
         }
         if !file.path().exists() {
             return Ok(None);

@@ -15,6 +15,7 @@ use crate::engine::export::Origin;
 use crate::engine::postgres;
 use crate::engine::postgres::connect::Dial;
 use crate::engine::sqlite::SqliteFile;
+use crate::engine::sqlite::copy::coming;
 use crate::engine::sqlite::load::unfinished;
 use crate::engine::sqlite::migrate::from_io;
 use crate::lease::Held;
@@ -139,6 +140,10 @@ fn sqlite_file(options: &OpenOptions) -> Result<SqliteFile, StorageError> {
     let unfinished = unfinished(file.path());
     if unfinished.exists() {
         return Err(StorageError::UnfinishedRestore { path: unfinished });
+    }
+    let coming = coming(file.path());
+    if coming.exists() {
+        return Err(StorageError::UnfinishedReturn { path: coming });
     }
     // SQLite gives the log beside it the same permissions.
     private::open_file(file.path()).map_err(|error| from_io(file.path(), error))?;

@@ -1,6 +1,7 @@
 //! SQLite: one writer thread that commits for everybody, a few reader threads.
 
 pub(crate) mod connection;
+pub(crate) mod copy;
 pub(crate) mod export;
 mod group;
 pub(crate) mod load;

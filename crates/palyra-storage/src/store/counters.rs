@@ -26,8 +26,10 @@ const SET_TOKEN: Sql = sql!(
     postgres: "SELECT setval('fencing_tokens', $1)",
 );
 
-/// Not a counter: a row that only a restored database has, until somebody has looked.
-const MARK_RESTORED: Sql = sql!("INSERT INTO counters (name, value) VALUES ('restored', 1)");
+/// Not a counter: a row that only a restored database has, until somebody has looked. A copy that was
+/// kept of one has it already.
+const MARK_RESTORED: Sql =
+    sql!("INSERT INTO counters (name, value) VALUES ('restored', 1) ON CONFLICT (name) DO NOTHING");
 
 /// Of several nodes that look at once, one finds it.
 const TAKE_RESTORED: Sql = sql!("DELETE FROM counters WHERE name = 'restored'");

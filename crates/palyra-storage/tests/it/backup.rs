@@ -1,6 +1,7 @@
 //! Backups: made while everybody works, checked, and restored on either engine.
 
 mod contents;
+mod copies;
 mod damage;
 mod interrupted;
 mod online;

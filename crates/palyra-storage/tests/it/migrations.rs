@@ -1,6 +1,6 @@
 //! Every schema that was ever released can be opened, migrated, and the migration interrupted.
 
-mod fixtures;
+pub(crate) mod fixtures;
 mod interrupted;
 
 use std::sync::LazyLock;
@@ -109,7 +109,9 @@ async fn a_migration_keeps_what_was_there(world: World) {
         // The copy that was kept is the old database, whole, and the message says where it is.
         let copy = world.folder.path().join(format!("palyra.db.schema-{SCHEMA_VERSION}.copy"));
         let told = refused.envelope();
-        assert!(told.message().contains(copy.to_str().unwrap()), "{told}");
+        let (folder, name) = (world.folder.path().display(), copy.display());
+        let command = format!("`palyra --data-dir {folder} backup restore {name}`");
+        assert!(told.message().contains(&command), "{told}");
         let older = tempfile::tempdir().unwrap();
         std::fs::rename(copy, older.path().join("palyra.db")).unwrap();
         let db = Database::open(OpenOptions::in_directory(older.path())).await.unwrap();

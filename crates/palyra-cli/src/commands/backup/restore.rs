@@ -12,7 +12,12 @@ use crate::failure::{Failure, Outcome};
 use crate::output::{Output, Tone, printable};
 use crate::{palyrad, prompt};
 
-/// Restore a backup into a data directory or database that holds no data
+/// Restore a backup into a data directory or database that holds no data, or go back to a copy
+///
+/// A copy of a SQLite database, palyra.db.schema-N.copy, is kept before a newer version migrates it. It
+/// takes the place of the database in its data directory, which is kept as palyra.db.replaced-N; blobs
+/// and the master key stay as they are. Then start the version that made the copy, or the newer one,
+/// which migrates it again. For a backup:
 ///
 /// There must be no database and no blobs yet; other files, such as palyra.toml, stay as they are.
 /// The daemon must not run. The backup is checked first; one whose audit trail was broken already is
@@ -29,10 +34,11 @@ use crate::{palyrad, prompt};
     after_help = "\
 Examples:
   palyra backup restore palyra-backup-20260131T080000.000Z.tar.gz
-  palyra --data-dir /srv/new backup restore backup.tar.gz --yes"
+  palyra --data-dir /srv/new backup restore backup.tar.gz --yes
+  palyra --data-dir /srv/palyra backup restore /srv/palyra/palyra.db.schema-5.copy"
 )]
 pub(crate) struct Arguments {
-    /// The backup
+    /// The backup or copy
     file: PathBuf,
     /// Do not ask
     #[arg(long)]
@@ -55,14 +61,10 @@ pub(super) async fn run(context: &Context, arguments: Arguments) -> Outcome {
             )));
         }
     }
-    let doubt = doubt(context, &arguments.file)?;
+    let found = look(context, &arguments.file)?;
     let file = std::path::absolute(&arguments.file);
     let file = file.map_err(|error| Failure::file(&arguments.file, error))?;
-    let question = format!("Restore {} into {}", file.display(), data_dir.display());
-    let question = match doubt {
-        None => format!("{question}?"),
-        Some(doubt) => format!("{}. {question} all the same?", printable(&doubt)),
-    };
+    let question = question(&found, &file, &data_dir);
     prompt::confirm(context.out(), &question, arguments.yes)?;
     let progress = context.out().progress("{spinner} restoring, {elapsed}");
     let asked = ["restore".as_ref(), "--json".as_ref(), file.as_os_str()];
@@ -74,15 +76,36 @@ pub(super) async fn run(context: &Context, arguments: Arguments) -> Outcome {
     context.out().show(&restored, text)
 }
 
-/// What speaks against the backup and does not keep it from being restored. An audit trail that
-/// somebody has broken takes nothing from the rest, and there may be no better backup.
-fn doubt(context: &Context, file: &Path) -> Result<Option<String>, Failure> {
+/// What a file is that is to be restored.
+enum Found {
+    Backup,
+    /// What speaks against it does not keep it from being restored. An audit trail that somebody has
+    /// broken takes nothing from the rest, and there may be no better backup.
+    DoubtfulBackup(String),
+    Copy,
+}
+
+fn look(context: &Context, file: &Path) -> Result<Found, Failure> {
     match verify::check(context, file) {
-        Ok(_) => Ok(None),
+        Ok(found) if found["kind"] == "copy" => Ok(Found::Copy),
+        Ok(_) => Ok(Found::Backup),
         Err(Failure::Told(told)) if told.known_code() == Some(ErrorCode::JournalBrokenChain) => {
-            Ok(Some(told.message().to_owned()))
+            Ok(Found::DoubtfulBackup(told.message().to_owned()))
         }
         Err(failure) => Err(failure),
+    }
+}
+
+fn question(found: &Found, file: &Path, data_dir: &Path) -> String {
+    let (file, data_dir) = (file.display(), data_dir.display());
+    match found {
+        Found::Backup => format!("Restore {file} into {data_dir}?"),
+        Found::DoubtfulBackup(doubt) => {
+            format!("{}. Restore {file} into {data_dir} all the same?", printable(doubt))
+        }
+        Found::Copy => format!(
+            "Put {file} in the place of the database in {data_dir}, which is kept under another name?"
+        ),
     }
 }
 

@@ -11,7 +11,7 @@ use crate::failure::{Failure, Outcome};
 use crate::output::{Output, Tone, printable};
 use crate::palyrad;
 
-/// Check that a backup is whole, without a daemon
+/// Check that a backup, or a copy that was kept before a migration, is whole, without a daemon
 ///
 /// Exits with 7 when it is not.
 #[derive(Debug, clap::Args)]
@@ -22,7 +22,7 @@ Examples:
   palyra backup verify palyra-backup-20260131T080000.000Z.tar.gz"
 )]
 pub(crate) struct Arguments {
-    /// The backup
+    /// The backup or copy
     file: PathBuf,
 }
 

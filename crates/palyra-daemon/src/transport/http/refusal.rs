@@ -125,6 +125,7 @@ fn status(code: ErrorCode) -> StatusCode {
         | C::StorageCommitUnknown
         | C::StorageStaleLease
         | C::StorageUnfinishedRestore
+        | C::StorageUnfinishedReturn
         | C::StorageForbidden
         | C::StorageForeign
         | C::StorageInternal

@@ -52,16 +52,41 @@ pub(crate) fn check(
     let has_log = LogSize::of(file.path()).bytes() > 0;
     let connection = connect(file).map_err(fault)?;
     connection.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, has_log).map_err(fault)?;
-    owner::check(&connection, file.path())?;
-    let found: String =
-        connection.query_row("PRAGMA quick_check(1)", [], |row| row.get(0)).map_err(fault)?;
+    examine(&connection, file.path(), Depth::Quick, migrations)
+}
+
+/// How closely a file is looked at.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Depth {
+    /// Every page.
+    Quick,
+    /// And whether indexes say the same as their tables.
+    Thorough,
+}
+
+/// Refuses what another program made, what is damaged, and what is newer than `migrations` know,
+/// having read and nothing else.
+pub(super) fn examine(
+    connection: &Connection,
+    path: &Path,
+    depth: Depth,
+    migrations: &'static [Migration],
+) -> Result<(), StorageError> {
+    owner::check(connection, path)?;
+    let pragma = match depth {
+        Depth::Quick => "PRAGMA quick_check(1)",
+        Depth::Thorough => "PRAGMA integrity_check(1)",
+    };
+    let found: String = connection
+        .query_row(pragma, [], |row| row.get(0))
+        .map_err(|error| classify(error, path))?;
     if found == "ok" {
-        return migrate::check(&connection, file.path(), migrations);
+        return migrate::check(connection, path, migrations);
     }
     // It may quote from the file on several lines; the first says what is wrong.
     let found = found.lines().find(|line| !line.starts_with("***")).unwrap_or_default().to_owned();
     let cause: Cause = Arc::new(std::io::Error::other(found));
-    Err(StorageError::Corrupt(at(file.path().display().to_string(), cause)))
+    Err(StorageError::Corrupt(at(path.display().to_string(), cause)))
 }
 
 /// The connection that writes. WAL with `synchronous=FULL`: a commit that was answered is on

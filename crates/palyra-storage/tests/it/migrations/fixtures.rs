@@ -26,7 +26,7 @@ fn folder() -> PathBuf {
 
 /// Some rows of each kind, through the API of today: three events, a journal with a pruned, a
 /// sealed and an open segment, a lease, and a blob that is held.
-pub(super) async fn fill(db: &Database) {
+pub(crate) async fn fill(db: &Database) {
     let journal = JournalStore::new(db.clone());
     write(db, 0).await;
     assert!(journal.seal(START).await.unwrap());
@@ -91,7 +91,7 @@ fn blobs(db: &Database, now: Timestamp) -> BlobStore {
 }
 
 /// What [`fill`] wrote is there, and the database works.
-pub(super) async fn check(db: &Database) {
+pub(crate) async fn check(db: &Database) {
     let page = events::page_after(db, 0, 100).await.unwrap();
     let subjects: Vec<_> = page.events.iter().map(|event| event.subject.as_str()).collect();
     assert_eq!(subjects, ["token:0", "token:1", "token:2"]);

@@ -1,0 +1,272 @@
+//! Going back to the copy that a migration has kept.
+
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use palyra_common::error::ErrorCode;
+use palyra_storage::backup::{self, BackupError, PutBack};
+use palyra_storage::{Database, MIGRATIONS, OpenOptions, SCHEMA_VERSION, params};
+use palyra_testkit::crash::CrashPlan;
+use palyra_testkit::process::{is_reexecuted, reexec_test};
+
+use super::{check_code, files, unwatched};
+use crate::migrations::{NEXT, fixtures};
+use crate::world::{COUNT, INSERT, World};
+
+const LIMIT: Duration = Duration::from_secs(60);
+const COPY_VARIABLE: &str = "PALYRA_TEST_COPY";
+
+/// A database that a newer program has migrated and written to since, with the copy from before.
+struct Migrated {
+    folder: tempfile::TempDir,
+}
+
+impl Migrated {
+    async fn new() -> Self {
+        let World { db, options, folder, .. } = World::sqlite().await;
+        fixtures::fill(&db).await;
+        db.close().await;
+        let migrated = Self { folder };
+        std::fs::create_dir(migrated.path().join("blobs")).unwrap();
+        std::fs::write(migrated.path().join("blobs/one"), "stays").unwrap();
+        let db = Database::open(OpenOptions { migrations: &NEXT, ..options }).await.unwrap();
+        migrated.write_since(&db).await;
+        db.close().await;
+        migrated
+    }
+
+    /// As after a power failure: what was written last is in the log alone.
+    async fn with_log() -> Self {
+        let migrated = Self::new().await;
+        let saved = tempfile::tempdir().unwrap();
+        let names = ["palyra.db", "palyra.db-wal"];
+        let db = migrated.open_newer(migrated.path()).await;
+        migrated.write_since(&db).await;
+        for name in names {
+            std::fs::copy(migrated.path().join(name), saved.path().join(name)).unwrap();
+        }
+        db.close().await;
+        for name in names {
+            std::fs::copy(saved.path().join(name), migrated.path().join(name)).unwrap();
+        }
+        migrated
+    }
+
+    async fn write_since(&self, db: &Database) {
+        let count = notes(db).await;
+        let add = move |tx: &mut palyra_storage::Tx<'_>| {
+            tx.execute(&INSERT, params![format!("since-{count}").as_str(), 1_i64])
+        };
+        db.write(add).await.unwrap();
+    }
+
+    async fn open_newer(&self, folder: &Path) -> Database {
+        let options = OpenOptions { migrations: &NEXT, ..OpenOptions::in_directory(folder) };
+        Database::open(options).await.unwrap()
+    }
+
+    fn path(&self) -> &Path {
+        self.folder.path()
+    }
+
+    fn copy(&self) -> PathBuf {
+        self.path().join(format!("palyra.db.schema-{SCHEMA_VERSION}.copy"))
+    }
+
+    fn options(&self) -> OpenOptions {
+        OpenOptions::in_directory(self.path())
+    }
+
+    async fn put_back(&self, file: &Path) -> Result<PutBack, BackupError> {
+        backup::put_back(file.to_owned(), self.options()).await
+    }
+
+    /// The database is the one from before the migration, and says that it came back.
+    async fn check_old(&self, when: &str) {
+        let db = Database::open(self.options()).await.unwrap();
+        fixtures::check(&db).await;
+        assert_eq!(notes(&db).await, 0, "{when}");
+        assert!(db.write(backup::first_look).await.unwrap(), "{when}");
+        db.close().await;
+        assert!(files(self.path()).iter().all(|name| !name.contains("unfinished")), "{when}");
+    }
+
+    /// What is kept under `name` is the newer database, with all that was written.
+    async fn check_kept(&self, name: &str, expected: i64) {
+        let elsewhere = tempfile::tempdir().unwrap();
+        for ending in ["", "-wal"] {
+            let from = self.path().join(format!("{name}{ending}"));
+            if from.exists() {
+                std::fs::copy(from, elsewhere.path().join(format!("palyra.db{ending}"))).unwrap();
+            }
+        }
+        let db = self.open_newer(elsewhere.path()).await;
+        assert_eq!(notes(&db).await, expected);
+        db.close().await;
+    }
+}
+
+async fn notes(db: &Database) -> i64 {
+    db.read(|tx| tx.query_one(&COUNT, params![], |row| row.get(0))).await.unwrap()
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_copy_becomes_the_database_and_the_other_one_is_kept() {
+    let migrated = Migrated::new().await;
+    let (copy, before) = (migrated.copy(), std::fs::read(migrated.copy()).unwrap());
+    assert!(backup::is_copy(&before));
+    assert_eq!(backup::verify_copy(&copy, MIGRATIONS).unwrap(), SCHEMA_VERSION);
+    let replaced = Some(migrated.path().join("palyra.db.replaced-1"));
+    let done = migrated.put_back(&copy).await.unwrap();
+    assert_eq!(done, PutBack { schema: SCHEMA_VERSION, replaced });
+    migrated.check_old("at once").await;
+    migrated.check_kept("palyra.db.replaced-1", 1).await;
+    assert_eq!(std::fs::read(&copy).unwrap(), before);
+
+    // The one that was replaced is a copy as well, for the program that made it.
+    let newer = OpenOptions { migrations: &NEXT, ..migrated.options() };
+    let kept = migrated.path().join("palyra.db.replaced-1");
+    let again = backup::put_back(kept.clone(), newer).await.unwrap();
+    assert_eq!(again.replaced, Some(migrated.path().join("palyra.db.replaced-2")));
+    let db = migrated.open_newer(migrated.path()).await;
+    assert_eq!(notes(&db).await, 1);
+    db.close().await;
+    check_code(&migrated.put_back(&kept).await.unwrap_err(), ErrorCode::StorageNewerSchema);
+}
+
+/// A migration of a restored database keeps a copy before anybody has looked.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_copy_that_was_restored_itself_is_put_back() {
+    let migrated = Migrated::new().await;
+    migrated.put_back(&migrated.copy()).await.unwrap();
+    migrated.open_newer(migrated.path()).await.close().await;
+    migrated.put_back(&migrated.copy()).await.unwrap();
+    migrated.check_old("the second time").await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_was_in_the_log_alone_is_kept_with_the_database() {
+    let migrated = Migrated::with_log().await;
+    migrated.put_back(&migrated.copy()).await.unwrap();
+    assert!(!migrated.path().join("palyra.db-wal").exists(), "it is of another database");
+    migrated.check_old("with a log").await;
+    migrated.check_kept("palyra.db.replaced-1", 2).await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_cannot_be_put_back_changes_nothing() {
+    let migrated = Migrated::new().await;
+    let before = std::fs::read(migrated.path().join("palyra.db")).unwrap();
+    let whole = std::fs::read(migrated.copy()).unwrap();
+    let mut damaged = whole.clone();
+    let middle = damaged.len() / 2;
+    damaged[middle..middle + 4096].fill(0xff);
+    let damaged_copy = migrated.path().join("damaged.copy");
+    std::fs::write(&damaged_copy, damaged).unwrap();
+    let cut = migrated.path().join("cut.copy");
+    std::fs::write(&cut, &whole[..whole.len() / 2]).unwrap();
+    let foreign = migrated.path().join("foreign.copy");
+    let other = rusqlite::Connection::open(&foreign).unwrap();
+    other.execute_batch("CREATE TABLE theirs (a)").unwrap();
+    drop(other);
+    let empty = migrated.path().join("empty.copy");
+    let other = rusqlite::Connection::open(&empty).unwrap();
+    other.execute_batch("PRAGMA user_version = 1").unwrap();
+    drop(other);
+    let newer = migrated.path().join("newer.copy");
+    std::fs::copy(migrated.path().join("palyra.db"), &newer).unwrap();
+    let elsewhere = tempfile::tempdir().unwrap();
+    let outside = elsewhere.path().join("palyra.db.schema-1.copy");
+    std::fs::copy(migrated.copy(), &outside).unwrap();
+    let refused = [
+        (damaged_copy, ErrorCode::BackupInvalid),
+        (cut, ErrorCode::BackupInvalid),
+        (foreign, ErrorCode::StorageForeign),
+        (empty, ErrorCode::StorageForeign),
+        (newer, ErrorCode::StorageNewerSchema),
+        (outside, ErrorCode::CommonInvalidInput),
+        (migrated.path().join("palyra.db"), ErrorCode::CommonInvalidInput),
+    ];
+    for (file, code) in refused {
+        let error = migrated.put_back(&file).await.unwrap_err();
+        assert_eq!(error.code(), code, "{}: {error:?}", file.display());
+        let told = error.envelope().message().to_owned();
+        let name = file.file_name().unwrap().to_str().unwrap();
+        assert!(told.contains(name) || code == ErrorCode::StorageNewerSchema, "{told}");
+    }
+    let mut on_a_server = migrated.options();
+    on_a_server.config.url = "postgres://localhost/palyra".to_owned().into();
+    let error = backup::put_back(migrated.copy(), on_a_server).await.unwrap_err();
+    check_code(&error, ErrorCode::CommonInvalidInput);
+    assert_eq!(std::fs::read(migrated.path().join("palyra.db")).unwrap(), before);
+    let left = files(migrated.path());
+    let strange = |name: &&String| name.contains("unfinished") || name.contains("replaced");
+    assert_eq!(left.iter().find(strange), None, "{left:?}");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_database_in_use_is_not_replaced() {
+    let migrated = Migrated::new().await;
+    let db = migrated.open_newer(migrated.path()).await;
+    let refused = migrated.put_back(&migrated.copy()).await.unwrap_err();
+    check_code(&refused, ErrorCode::StorageLocked);
+    db.close().await;
+}
+
+/// The child: puts a copy back.
+#[test]
+#[ignore = "started by another test"]
+fn put_back_in_a_child() {
+    if !is_reexecuted() {
+        return;
+    }
+    let options = OpenOptions::in_directory(std::env::var_os("PALYRA_DATA_DIR").unwrap());
+    let copy = PathBuf::from(std::env::var_os(COPY_VARIABLE).unwrap());
+    let runtime = tokio::runtime::Runtime::new().unwrap();
+    runtime.block_on(backup::put_back(copy, options)).unwrap();
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_crash_leaves_the_one_or_the_other_or_says_so() {
+    let points = [
+        "put_back.after_copy",
+        "put_back.before_swap",
+        "put_back.after_set_aside",
+        "put_back.before_rename",
+        "put_back.after_rename",
+    ];
+    for point in points {
+        let migrated = Migrated::with_log().await;
+        let blobs = files(&migrated.path().join("blobs"));
+        let plan = CrashPlan::at(point);
+        let child = reexec_test("backup::copies::put_back_in_a_child").unwrap();
+        let child = child.data_dir(migrated.path()).env(COPY_VARIABLE, migrated.copy());
+        let mut child = child.crash(&plan).spawn().unwrap();
+        plan.expect_crash(&mut child, LIMIT).unwrap();
+        if point != "put_back.after_rename" {
+            check_unfinished(&migrated).await;
+            migrated.put_back(&migrated.copy()).await.unwrap();
+        }
+        migrated.check_old(point).await;
+        migrated.check_kept("palyra.db.replaced-1", 2).await;
+        assert_eq!(files(&migrated.path().join("blobs")), blobs, "{point}");
+    }
+}
+
+/// Nobody works with it, and neither a backup nor a copy that fails makes that forgotten.
+async fn check_unfinished(migrated: &Migrated) {
+    let newer = OpenOptions { migrations: &NEXT, ..migrated.options() };
+    let refused = Database::open(newer.clone()).await.unwrap_err();
+    assert_eq!(refused.code(), ErrorCode::StorageUnfinishedReturn);
+    let refused = Database::examine(&newer).unwrap_err();
+    assert_eq!(refused.code(), ErrorCode::StorageUnfinishedReturn);
+    let cut = migrated.path().join("cut.copy");
+    std::fs::write(&cut, &std::fs::read(migrated.copy()).unwrap()[..9_000]).unwrap();
+    check_code(&migrated.put_back(&cut).await.unwrap_err(), ErrorCode::BackupInvalid);
+    std::fs::remove_file(cut).unwrap();
+    let empty = std::io::Cursor::new(Vec::new());
+    let refused = backup::restore(empty, migrated.options(), unwatched()).await.unwrap_err();
+    check_code(&refused, ErrorCode::BackupTargetInUse);
+    let refused = Database::open(newer).await.unwrap_err();
+    assert_eq!(refused.code(), ErrorCode::StorageUnfinishedReturn);
+}
