@@ -20,7 +20,8 @@ pub struct SecretScope(Box<str>);
 
 /// Where a secret is found: `scope/name`, as in `connector:discord-main/bot-token`.
 ///
-/// A name has one to 128 ASCII letters, digits and `._-`. Case matters.
+/// A name has one to 128 ASCII letters, digits and `._-`, and is neither `.` nor `..`, which every
+/// path takes for a folder. Case matters.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct SecretName {
     scope: SecretScope,
@@ -39,7 +40,7 @@ pub enum SecretNameError {
     )]
     Scope,
     /// The name is empty, too long, or has a character that is not allowed.
-    #[error("the name of a secret has one to 128 letters, digits and ._-")]
+    #[error("the name of a secret has one to 128 letters, digits and ._-, and is not . or ..")]
     Name,
 }
 
@@ -61,7 +62,7 @@ impl SecretScope {
 impl SecretName {
     /// A name within a scope.
     pub fn new(scope: SecretScope, name: &str) -> Result<Self, SecretNameError> {
-        if !fits(name, "._-") {
+        if !fits(name, "._-") || matches!(name, "." | "..") {
             return Err(SecretNameError::Name);
         }
         Ok(Self { scope, name: name.into() })

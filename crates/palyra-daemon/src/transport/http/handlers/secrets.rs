@@ -26,7 +26,7 @@ use crate::transport::http::refusal::{Answer, Refusal};
 pub(crate) struct AfterSecret {
     /// `next` of the page before
     #[param(value_type = Option<String>,
-        pattern = "^(global|(agent|connector|skill|principal):[A-Za-z0-9.:_-]{1,128})/[A-Za-z0-9._-]{1,128}$")]
+        pattern = r"^(global|(agent|connector|skill|principal):[A-Za-z0-9.:_-]{1,128})/(?!\.{1,2}$)[A-Za-z0-9._-]{1,128}$")]
     after: Option<SecretName>,
     /// How many at most
     #[param(minimum = 1, maximum = 200)]
@@ -53,7 +53,7 @@ pub(crate) async fn list_secrets(
     params(("scope" = String, Path, description = "Its scope, as global or agent:ID",
             pattern = "^(global|(agent|connector|skill|principal):[A-Za-z0-9.:_-]{1,128})$"),
         ("name" = String, Path, description = "Its name within the scope",
-            pattern = "^[A-Za-z0-9._-]{1,128}$")),
+            pattern = r"^(?!\.{1,2}$)[A-Za-z0-9._-]{1,128}$")),
     request_body = SecretValue, responses((status = 200, body = SecretStored)))]
 pub(crate) async fn set_secret(
     State(app): State<App>,
@@ -73,7 +73,7 @@ pub(crate) async fn set_secret(
     params(("scope" = String, Path, description = "Its scope, as global or agent:ID",
             pattern = "^(global|(agent|connector|skill|principal):[A-Za-z0-9.:_-]{1,128})$"),
         ("name" = String, Path, description = "Its name within the scope",
-            pattern = "^[A-Za-z0-9._-]{1,128}$")),
+            pattern = r"^(?!\.{1,2}$)[A-Za-z0-9._-]{1,128}$")),
     responses((status = 204, description = "It is gone")))]
 pub(crate) async fn delete_secret(
     State(app): State<App>,
