@@ -94,7 +94,8 @@ fn a_backup_that_fails_on_the_way_does_not_end_like_a_whole_one() {
     let (head, _) = text.split_once("\r\n\r\n").unwrap();
     assert!(head.starts_with("http/1.1 200") && head.contains("chunked"), "{head}");
     assert!(!answer.ends_with(b"0\r\n\r\n"), "it breaks off, which every client notices");
-    daemon.process.wait_for_line("a backup failed", LIMIT).unwrap();
+    let told = daemon.process.wait_for_line("a backup failed", LIMIT).unwrap();
+    assert!(told.contains("symbolic links"), "it says why: {told}");
 
     let file = folder.path().join("palyra.backup");
     std::fs::write(&file, backup(&daemon)).unwrap();

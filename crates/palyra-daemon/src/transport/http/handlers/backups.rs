@@ -8,6 +8,7 @@ use axum::response::{IntoResponse, Response};
 use palyra_common::ErrorCode;
 use palyra_common::runtime_contracts::Scope;
 use palyra_storage::backup::{self, Progress};
+use palyra_storage::describe;
 use tokio::sync::{mpsc, watch};
 
 use crate::app::App;
@@ -57,7 +58,7 @@ pub(crate) async fn create_backup(State(app): State<App>, caller: Caller) -> Ans
                 );
             }
             Err(error) => {
-                let (code, error) = (error.code(), error.to_string());
+                let (code, error) = (error.code(), describe(&error));
                 tracing::error!(%code, error, "a backup failed");
                 // Whoever reads learns by the break that it is not whole.
                 let _ = pieces.send(Err(io::Error::other(error))).await;
