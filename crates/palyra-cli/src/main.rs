@@ -1,6 +1,7 @@
 //! `palyra`: the command line. Each command is one file in `commands`; what they share (output,
 //! errors, prompts, the way to the daemon) is beside it.
 
+mod argument;
 mod cli;
 mod commands;
 mod context;

@@ -447,3 +447,15 @@ fn the_log_of_a_daemon_in_the_foreground_is_not_said_to_be_a_file() {
     let old = world.palyra(&["daemon", "logs"]).expect(0).err;
     assert!(old.contains(&format!("process {} logs where it was started", daemon.id())), "{old}");
 }
+
+#[test]
+fn a_password_is_no_option_of_a_daemon() {
+    let world = World::new();
+    for command in ["start", "restart", "run"] {
+        let url = "postgres://anna:geheim@127.0.0.1:1/x";
+        let refused = world.palyra(&["daemon", command, "--", "--storage-url", url]).expect(2);
+        assert!(refused.err.contains("`palyra config set storage.url -`"), "{refused:?}");
+        assert!(!refused.err.contains("geheim"), "{refused:?}");
+    }
+    assert!(!world.data_dir().join("log").exists(), "nothing was started");
+}

@@ -1,11 +1,11 @@
 //! `palyra config set`
 
 use palyra_common::api::{ConfigChange, ConfigChanged, ConfigOption, ConfigView};
-use palyra_common::shapes;
 use serde_json::Value;
 
 use super::change;
 use super::source;
+use crate::argument::refuse_password;
 use crate::context::Context;
 use crate::failure::{Failure, Outcome};
 use crate::{palyrad, prompt};
@@ -48,16 +48,6 @@ pub(super) async fn run(context: &Context, arguments: Arguments) -> Outcome {
     let change = ConfigChange { set, unset: Vec::new() };
     let changed = client.change_config(&change, tag.as_deref()).await?;
     change::show(context, &changed, change::text)
-}
-
-fn refuse_password(key: &str, value: &str) -> Outcome {
-    if !shapes::could_hold_password(key, value) {
-        return Ok(());
-    }
-    Err(Failure::asked(format!(
-        "the value holds a password, and every process of the machine can read an argument; run \
-         `palyra config set {key} -` and type it at the prompt, or pipe it in"
-    )))
 }
 
 /// The value, which `-` has read from a prompt or standard input.

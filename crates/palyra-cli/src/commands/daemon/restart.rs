@@ -9,6 +9,7 @@ use serde::Serialize;
 use super::kept::{self, Variables};
 use super::preflight::{self, Hindrance};
 use super::{running, start, stop};
+use crate::argument::refuse_passwords;
 use crate::context::Context;
 use crate::failure::{Failure, Outcome};
 use crate::output::{Output, printable};
@@ -52,6 +53,7 @@ struct Restarted {
 pub(super) async fn run(context: &Context, arguments: Arguments) -> Outcome {
     let Arguments { wait, options } = arguments;
     let data_dir = context.own_data_dir("daemon restart")?;
+    refuse_passwords(&options)?;
     let before = running::seen(context, &data_dir).await?.pid();
     let unit = Unit::of(&data_dir)?;
     let managed = before.is_some_and(|pid| unit.manages(pid));

@@ -4,6 +4,7 @@ use std::ffi::OsString;
 use std::os::unix::process::CommandExt;
 use std::path::Path;
 
+use crate::argument::refuse_passwords;
 use crate::context::Context;
 use crate::failure::{Failure, Outcome};
 use crate::palyrad;
@@ -35,6 +36,9 @@ pub(super) fn run(context: &Context, arguments: Arguments) -> Outcome {
         // Without this the daemon would get the hang-up of the terminal that it was started from.
         rustix::process::setsid()
             .map_err(|error| Failure::machine(format!("no session of its own: {error}")))?;
+    } else {
+        // `palyra daemon start` has looked at them, and hands on those of a daemon before.
+        refuse_passwords(&arguments.options)?;
     }
     let mut command = palyrad::command(context)?;
     // Returns only if it could not be done.

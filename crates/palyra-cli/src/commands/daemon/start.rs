@@ -12,6 +12,7 @@ use serde_json::json;
 use super::kept::{self, Variables};
 use super::preflight::{self, Hindrance};
 use super::running::{self, POLL, Seen};
+use crate::argument::refuse_passwords;
 use crate::context::Context;
 use crate::failure::{Failure, Outcome};
 use crate::output::printable;
@@ -46,6 +47,7 @@ pub(crate) struct Arguments {
 
 pub(super) async fn run(context: &Context, arguments: Arguments) -> Outcome {
     let data_dir = context.own_data_dir("daemon start")?;
+    refuse_passwords(&arguments.options)?;
     match running::seen(context, &data_dir).await? {
         Seen::Answers(status) => {
             respect_options(&status, &arguments.options)?;
