@@ -36,7 +36,10 @@ pub fn judge_bind(policy: BindPolicy, request: &BindRequest<'_>) -> BindReason {
     }
     match (policy, request.tls) {
         (BindPolicy::LoopbackOnly, TlsMode::Off | TlsMode::On) => BindReason::ProfileIsLoopbackOnly,
-        (BindPolicy::LoopbackOrGuardedPublic, TlsMode::Off) => BindReason::TlsMissing,
+        (BindPolicy::LoopbackBehindProxy, TlsMode::On) => BindReason::ProfileIsLoopbackOnly,
+        (BindPolicy::LoopbackBehindProxy | BindPolicy::LoopbackOrGuardedPublic, TlsMode::Off) => {
+            BindReason::TlsMissing
+        }
         (BindPolicy::LoopbackOrGuardedPublic, TlsMode::On) => {
             judge_acknowledgements(request.acknowledgements)
         }

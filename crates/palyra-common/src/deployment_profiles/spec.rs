@@ -7,8 +7,8 @@ use super::{
 
 /// What a deployment profile sets and demands: one column of the table of profiles.
 ///
-/// It holds what there is. Pairing, mutual TLS and recipes for containers are words that a profile
-/// gets with what they stand for: `palyra deployment explain` tells people to rely on it.
+/// It holds what there is. Pairing, mutual TLS, guarded public addresses and recipes for containers are
+/// words that a profile gets with what they stand for: `palyra deployment explain` tells people to rely on it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 pub struct ProfileSpec {
     /// The profile that this is the spec of.
@@ -61,7 +61,7 @@ const LOCAL: ProfileSpec = ProfileSpec {
 const SINGLE_VM: ProfileSpec = ProfileSpec {
     profile: DeploymentProfile::SingleVm,
     purpose: "one server",
-    bind: BindPolicy::LoopbackOrGuardedPublic,
+    bind: BindPolicy::LoopbackBehindProxy,
     storage: StorageSpec {
         engine: StorageEngine::Sqlite,
         blobs: &[BlobPlace::LocalFolder],
@@ -85,7 +85,7 @@ const SINGLE_VM: ProfileSpec = ProfileSpec {
 const WORKER_ENABLED: ProfileSpec = ProfileSpec {
     profile: DeploymentProfile::WorkerEnabled,
     purpose: "several nodes",
-    bind: BindPolicy::LoopbackOrGuardedPublic,
+    bind: BindPolicy::LoopbackBehindProxy,
     storage: StorageSpec {
         engine: StorageEngine::Postgres,
         blobs: &[BlobPlace::S3Compatible, BlobPlace::SharedFolder],

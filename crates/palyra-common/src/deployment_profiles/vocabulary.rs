@@ -17,6 +17,9 @@ runtime_contract_enum! {
         LoopbackOnly = "loopback_only",
         /// Loopback, to be reached from elsewhere through a reverse proxy with TLS. A public address
         /// would need TLS of the daemon's own, which it does not speak, so it is refused.
+        LoopbackBehindProxy = "loopback_behind_proxy",
+        /// Loopback, or a public address with TLS and both acknowledgements. No profile has it before
+        /// the daemon speaks TLS.
         LoopbackOrGuardedPublic = "loopback_or_guarded_public",
     }
 

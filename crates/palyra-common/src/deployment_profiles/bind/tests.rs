@@ -64,19 +64,33 @@ fn the_whole_matrix_is_as_reviewed() {
         ("both", &[BindAcknowledgement::AtStart, BindAcknowledgement::InConfiguration]),
     ];
     let mut matrix = String::new();
-    for profile in DeploymentProfile::ALL {
+    for policy in BindPolicy::ALL {
         for address in [IpAddr::from([127, 0, 0, 1]), IpAddr::from([203, 0, 113, 7])] {
             for tls in [TlsMode::Off, TlsMode::On] {
                 for (name, acknowledgements) in acknowledged {
                     let request = BindRequest { address, tls, acknowledgements };
-                    let reason = judge_bind(profile.spec().bind, &request);
+                    let reason = judge_bind(*policy, &request);
                     let verdict = if reason.is_allowed() { "allow" } else { "refuse" };
                     let tls = if tls == TlsMode::On { "tls" } else { "plain" };
-                    let question = format!("{profile} {address} {tls} {name}");
-                    writeln!(matrix, "{question:<46} {verdict:<6} {reason}").unwrap();
+                    let question = format!("{policy} {address} {tls} {name}");
+                    writeln!(matrix, "{question:<60} {verdict:<6} {reason}").unwrap();
                 }
             }
         }
     }
     insta::assert_snapshot!(matrix);
+}
+
+/// The daemon speaks no TLS, so a profile that allowed more would promise what there is not.
+#[test]
+fn no_profile_allows_a_public_address() {
+    for profile in DeploymentProfile::ALL {
+        for (tls, acknowledgements) in
+            [(TlsMode::Off, &[][..]), (TlsMode::On, BindAcknowledgement::ALL)]
+        {
+            let address = IpAddr::from([203, 0, 113, 7]);
+            let request = BindRequest { address, tls, acknowledgements };
+            assert!(!judge_bind(profile.spec().bind, &request).is_allowed(), "{profile}");
+        }
+    }
 }
