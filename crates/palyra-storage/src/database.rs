@@ -12,7 +12,7 @@ use tokio::sync::{mpsc, watch};
 
 pub(crate) use open::lock_directory;
 pub use open::{DATABASE_FILE, OpenOptions};
-pub use survey::{SchemaFound, ServerVersion, Survey};
+pub use survey::{SchemaFound, Survey};
 
 use crate::engine::EngineKind;
 use crate::engine::export::Origin;

@@ -8,6 +8,8 @@ use palyra_common::error::{ErrorCode, StableErrorEnvelope};
 use palyra_common::runtime_contracts::RetryClass;
 use palyra_common::text::shell_word;
 
+use crate::engine::postgres::version::ServerVersion;
+
 /// The error underneath. Shared, because one failure can fail a whole group of callers.
 pub type Cause = Arc<dyn Error + Send + Sync>;
 
@@ -58,6 +60,17 @@ pub enum StorageError {
         #[source]
         cause: Cause,
     },
+    /// The server does not know what Palyra needs.
+    #[error(
+        "{place} is of Postgres {version}, and Palyra needs {}.{} or newer",
+        ServerVersion::OLDEST.0, ServerVersion::OLDEST.1
+    )]
+    ServerTooOld {
+        /// Which server.
+        place: String,
+        /// Its version.
+        version: ServerVersion,
+    },
     /// There is a database, and it is not Palyra's. Nothing was changed.
     #[error("{place} belongs to another program: {why}")]
     Foreign {
@@ -77,7 +90,8 @@ pub enum StorageError {
     /// The same of a SQLite file of which a copy was kept before it was migrated.
     #[error(
         "the database has schema {found}, this program knows schemas up to {known}; to go back to \
-         the copy from before, run `{}`", going_back(copy)
+         the copy from before, run `{}`",
+        going_back(copy)
     )]
     NewerSchemaThanCopy {
         /// Version found in the database.
@@ -166,6 +180,9 @@ impl StorageError {
                 StorageError::Forbidden { place: name.into(), cause }
             }
             StorageError::Foreign { why, .. } => StorageError::Foreign { place: name.into(), why },
+            StorageError::ServerTooOld { version, .. } => {
+                StorageError::ServerTooOld { place: name.into(), version }
+            }
             other => other,
         }
     }
@@ -181,6 +198,7 @@ impl StorageError {
             StorageError::Corrupt(_) => ErrorCode::StorageCorrupt,
             StorageError::Forbidden { .. } => ErrorCode::StorageForbidden,
             StorageError::Foreign { .. } => ErrorCode::StorageForeign,
+            StorageError::ServerTooOld { .. } => ErrorCode::StorageServerTooOld,
             StorageError::NewerSchema { .. } | StorageError::NewerSchemaThanCopy { .. } => {
                 ErrorCode::StorageNewerSchema
             }

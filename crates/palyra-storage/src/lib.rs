@@ -36,8 +36,9 @@ pub use config::{StorageConfig, StorageUrl};
 #[cfg(feature = "crash-points")]
 #[doc(hidden)]
 pub use crash::crash_point_reached;
-pub use database::{DATABASE_FILE, Database, OpenOptions, SchemaFound, ServerVersion, Survey};
+pub use database::{DATABASE_FILE, Database, OpenOptions, SchemaFound, Survey};
 pub use engine::EngineKind;
+pub use engine::postgres::version::ServerVersion;
 pub use error::{Cause, StorageError, describe};
 pub use journal::JournalStore;
 pub use migrate::{MIGRATIONS, Migration, SCHEMA_VERSION, SchemaState};

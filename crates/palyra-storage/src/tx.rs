@@ -246,6 +246,7 @@ pub(crate) fn fails_everything(error: &StorageError) -> bool {
         | StorageError::ShuttingDown => true,
         StorageError::Forbidden { .. }
         | StorageError::Foreign { .. }
+        | StorageError::ServerTooOld { .. }
         | StorageError::NewerSchema { .. }
         | StorageError::NewerSchemaThanCopy { .. }
         | StorageError::Migration { .. }

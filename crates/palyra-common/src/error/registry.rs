@@ -46,6 +46,9 @@ error_codes! {
     StorageForeign = "storage/foreign", Final,
         means: "the database belongs to another program",
         hint: "Nothing was changed. Give Palyra a data directory of its own with `--data-dir`, or on Postgres a database of its own in `storage.url`.";
+    StorageServerTooOld = "storage/server_too_old", Final,
+        means: "the Postgres server is older than Palyra can work with",
+        hint: "Upgrade the server, or point `storage.url` to a newer one.";
     StorageNewerSchema = "storage/newer_schema", Final,
         means: "the database was written by a newer version of Palyra",
         hint: "Start the newer version again. Or go back to the state from before it migrated the database: stop the daemon with `palyra daemon stop`, and put back the copy with the command that the message gives; what was written since stays in the file that the command names. Where the message gives none, restore a backup of your own into a new place: `palyra --data-dir NEW backup restore FILE`.";

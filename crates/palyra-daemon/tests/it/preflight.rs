@@ -10,7 +10,7 @@ use palyra_testkit::process::{Builder, Stream};
 use palyra_testkit::s3::S3Server;
 use serde_json::Value;
 
-use crate::daemon::{Daemon, LIMIT, palyrad};
+use crate::daemon::{Daemon, LIMIT, palyrad, refused};
 
 /// Nothing listens there.
 const DEAD: &str = "postgres://anna:geheim@127.0.0.1:1/x";
@@ -195,11 +195,28 @@ fn ancient(listener: &TcpListener) -> std::io::Result<()> {
     Ok(())
 }
 
-#[test]
-fn a_server_that_is_too_old_fails() {
+/// The address of such a server.
+fn ancient_server() -> String {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let url = format!("postgres://anna@{}/x?sslmode=disable", listener.local_addr().unwrap());
     std::thread::spawn(move || while ancient(&listener).is_ok() {});
+    url
+}
+
+#[test]
+fn a_start_on_a_server_that_is_too_old_is_refused_by_name() {
+    let url = ancient_server();
+    let (code, told) = refused(node().env("PALYRA_STORAGE_URL", &url));
+    assert_eq!(code, Some(1), "{told}");
+    let place = url.trim_start_matches("postgres://anna@").split('/').next().unwrap();
+    for part in ["storage/server_too_old", "Postgres 9.5.25", "9.6 or newer", place] {
+        assert!(told.contains(part), "{part}: {told}");
+    }
+}
+
+#[test]
+fn a_server_that_is_too_old_fails() {
+    let url = ancient_server();
     let blobs = tempfile::tempdir().unwrap();
     let found = Found::by(node(), &url, blobs.path().to_str().unwrap());
     assert!(!found.passed, "{}", found.text);

@@ -1,19 +1,17 @@
 //! Asking a Postgres server about itself before anything is opened on it.
 
-use std::fmt;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use palyra_common::time::Clock;
-use tokio_postgres::NoTls;
 
 use super::Database;
 use super::open::{OpenOptions, join};
 use crate::StorageError;
 use crate::engine::EngineKind;
 use crate::engine::export::{Origin, Snapshot};
-use crate::engine::postgres;
 use crate::engine::postgres::connect::Dial;
+use crate::engine::postgres::version::ServerVersion;
 use crate::lease::{LeaseName, Leases};
 use crate::migrate::plan;
 use crate::store::schema::{self, FOREIGN_SHAPE, Table};
@@ -21,7 +19,6 @@ use crate::store::schema::{self, FOREIGN_SHAPE, Table};
 /// How often the way there and back is measured. The shortest counts: it is the way, and not a busy
 /// moment.
 const TRIPS: usize = 3;
-const GREETING_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// What a Postgres server tells of itself.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -56,36 +53,6 @@ pub enum SchemaFound {
     },
 }
 
-/// The version of a server, in its own words.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct ServerVersion(String);
-
-impl ServerVersion {
-    /// The first with `idle_in_transaction_session_timeout`, which every session is told first.
-    pub const OLDEST: (u32, u32) = (9, 6);
-
-    /// Whether it is older than version `major.minor`.
-    pub fn is_older_than(&self, (major, minor): (u32, u32)) -> bool {
-        let mut parts = self.0.split('.').map(|part| {
-            let digits = part.find(|letter: char| !letter.is_ascii_digit()).unwrap_or(part.len());
-            part[..digits].parse().unwrap_or(0)
-        });
-        (parts.next().unwrap_or(0), parts.next().unwrap_or(0)) < (major, minor)
-    }
-}
-
-impl From<String> for ServerVersion {
-    fn from(text: String) -> Self {
-        Self(text)
-    }
-}
-
-impl fmt::Display for ServerVersion {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.0)
-    }
-}
-
 impl Database {
     /// Asks the server that `options` name; None where that is none, but SQLite. Nothing is
     /// written. A database that a start would refuse is refused.
@@ -118,16 +85,14 @@ fn survey(options: &OpenOptions) -> Result<Option<Survey>, StorageError> {
     let Some(server) = options.config.url.server()? else { return Ok(None) };
     Dial::check(&server)?;
     let dial = Dial::new(server);
-    let mut snapshot = match Snapshot::open(&Origin::Postgres(Box::new(dial.clone()))) {
+    let mut snapshot = match Snapshot::open(&Origin::Postgres(Box::new(dial))) {
         Ok(snapshot) => snapshot,
-        // It answers, but does not know what it is told.
-        Err(error @ StorageError::Internal { .. }) => {
-            let old = greeted(&dial)?.filter(|known| known.is_older_than(ServerVersion::OLDEST));
-            return old.map(|version| Some(Survey::TooOld(version))).ok_or(error);
+        Err(StorageError::ServerTooOld { version, .. }) => {
+            return Ok(Some(Survey::TooOld(version)));
         }
         Err(error) => return Err(error),
     };
-    let version = ServerVersion(snapshot.read(schema::engine_version)?);
+    let version = ServerVersion::from(snapshot.read(schema::engine_version)?);
     let mut round_trip = Duration::MAX;
     for _ in 0..TRIPS {
         let began = Instant::now();
@@ -155,16 +120,6 @@ fn found(snapshot: &mut Snapshot, options: &OpenOptions) -> Result<SchemaFound, 
     })
 }
 
-/// The version with which a server greets, before it is told anything.
-fn greeted(dial: &Dial) -> Result<Option<ServerVersion>, StorageError> {
-    let greeting = async {
-        let connecting = tokio::time::timeout(GREETING_TIMEOUT, dial.config().connect(NoTls));
-        let (_client, connection) = connecting.await.ok()?.ok()?;
-        connection.parameter("server_version").map(|text| ServerVersion(text.to_owned()))
-    };
-    Ok(postgres::runtime()?.block_on(greeting))
-}
-
 async fn lease_round_trip(leases: &Leases, db: &Database) -> Result<Duration, StorageError> {
     let name = LeaseName::new(format!("preflight:{}", db.incarnation()));
     let began = Instant::now();
@@ -175,6 +130,3 @@ async fn lease_round_trip(leases: &Leases, db: &Database) -> Result<Duration, St
     leases.release(lease).await?;
     Ok(began.elapsed())
 }
-
-#[cfg(test)]
-mod tests;

@@ -9,6 +9,7 @@ mod marks;
 pub(crate) mod migrate;
 mod place;
 mod statements;
+pub(crate) mod version;
 pub(crate) mod worker;
 
 use std::sync::Arc;

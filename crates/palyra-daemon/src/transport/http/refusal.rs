@@ -128,6 +128,7 @@ fn status(code: ErrorCode) -> StatusCode {
         | C::StorageUnfinishedReturn
         | C::StorageForbidden
         | C::StorageForeign
+        | C::StorageServerTooOld
         | C::StorageInternal
         | C::JournalBrokenChain
         | C::BlobCorrupt

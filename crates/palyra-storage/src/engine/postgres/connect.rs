@@ -11,6 +11,7 @@ use tokio_postgres::{Client, Config, NoTls, Statement};
 use super::fault::{Fault, classify};
 use super::marks::Slot;
 use super::place::{self, Place};
+use super::version::ServerVersion;
 use crate::StorageError;
 
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
@@ -65,8 +66,14 @@ impl Dial {
     }
 
     async fn connect(&self) -> Result<Link, Fault> {
-        answer(SESSION_TIMEOUT, async {
+        let linked = answer(SESSION_TIMEOUT, async {
             let (client, connection) = self.config.connect(NoTls).await?;
+            let version = connection.parameter("server_version").map(str::to_owned);
+            let version = version.map(ServerVersion::from);
+            // It would not know what it is told next.
+            if let Some(old) = version.filter(|known| known.is_older_than(ServerVersion::OLDEST)) {
+                return Ok(Err(Fault::too_old(old)));
+            }
             let driver = tokio::spawn(async move {
                 // Its end is seen by every statement as a closed connection.
                 let _ = connection.await;
@@ -74,10 +81,9 @@ impl Dial {
             let (statements, place) = (HashMap::new(), self.place.clone());
             let link = Link { client, driver, statements, slot: None, place };
             link.client.batch_execute(SESSION).await?;
-            Ok(link)
-        })
-        .await
-        .map_err(|fault| fault.at(&self.place))
+            Ok(Ok(link))
+        });
+        linked.await.flatten().map_err(|fault| fault.at(&self.place))
     }
 
     /// A session that writes.

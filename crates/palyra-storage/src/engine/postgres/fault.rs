@@ -11,6 +11,7 @@ use tokio_postgres::error::DbError;
 
 use super::place::Place;
 use super::statements::WrongShape;
+use super::version::ServerVersion;
 use crate::StorageError;
 use crate::error::{Cause, describe};
 
@@ -89,6 +90,10 @@ impl Fault {
 
     fn forbidden(cause: Cause) -> Self {
         Self::plain(StorageError::Forbidden { place: POSTGRES.to_owned(), cause })
+    }
+
+    pub(super) fn too_old(version: ServerVersion) -> Self {
+        Self::plain(StorageError::ServerTooOld { place: POSTGRES.to_owned(), version })
     }
 
     /// Says which server it was.
