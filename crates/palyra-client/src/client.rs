@@ -17,8 +17,16 @@ const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
 pub const ANSWER_TIMEOUT: Duration = Duration::from_secs(30);
 /// For the status, of which each part is given two seconds.
 pub const STATUS_TIMEOUT: Duration = Duration::from_secs(10);
+/// How long a daemon may work on an answer before it is asked whether it is there at all.
+const PATIENCE: Duration = Duration::from_secs(3);
+/// For its answer to that, which needs no work.
+const SIGN_OF_LIFE: Duration = Duration::from_secs(5);
 /// Between two pieces of a stream.
 const SILENCE_TIMEOUT: Duration = Duration::from_secs(120);
+
+const SILENT: &str = "it takes connections and answers nothing, not even whether it is there; it \
+    hangs or was halted: on its machine `palyra daemon status` shows its process, and `palyra daemon \
+    stop --force` ends it";
 
 /// A connection to one daemon. Clones share it.
 #[derive(Debug, Clone)]
@@ -95,9 +103,29 @@ impl Client {
         }
     }
 
-    /// Sends `request` and gives the answer, whatever its status.
+    /// Sends `request` and gives the answer, whatever its status. Work may take its time; a daemon
+    /// that hangs is not waited for.
     pub(crate) async fn send(&self, request: RequestBuilder) -> Result<Response, ClientError> {
-        request.send().await.map_err(|error| self.failed(error))
+        tokio::select! {
+            answered = request.send() => answered.map_err(|error| self.failed(error)),
+            () = self.falls_silent() => Err(ClientError::Unreachable {
+                target: self.target.to_string(),
+                what: SILENT.into(),
+            }),
+        }
+    }
+
+    /// Returns when the daemon takes connections and does not even say that it is there.
+    async fn falls_silent(&self) {
+        loop {
+            tokio::time::sleep(PATIENCE).await;
+            let asked = self.request(Method::GET, &["healthz"]).timeout(SIGN_OF_LIFE);
+            match asked.send().await {
+                Err(error) if error.is_timeout() => return,
+                // What is wrong with the connection the request itself will meet.
+                Ok(_) | Err(_) => {}
+            }
+        }
     }
 
     pub(crate) fn failed(&self, error: reqwest::Error) -> ClientError {

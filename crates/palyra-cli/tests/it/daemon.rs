@@ -410,6 +410,9 @@ fn a_halted_daemon_is_told_as_such_and_ended_by_force() {
     assert_eq!(halted.error_code(), "client/unreachable");
     assert!(halted.err.contains(&told) && halted.err.contains("was halted"), "{halted:?}");
     assert!(halted.err.contains(&format!("kill -CONT {}", daemon.id())), "{halted:?}");
+    let halted = world.palyra(&["channels", "list", "--json"]).expect(3);
+    assert_eq!(halted.error_code(), "client/unreachable");
+    assert!(halted.err.contains(&told) && halted.err.contains("was halted"), "{halted:?}");
     let refused = world.palyra(&["daemon", "stop", "--json"]).expect(6);
     assert!(refused.err.contains("daemon stop --force"), "{refused:?}");
     let stopped = world.palyra(&["daemon", "stop", "--force", "--json"]).expect(0).json();

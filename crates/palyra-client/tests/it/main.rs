@@ -140,3 +140,30 @@ async fn dots_alone_name_nothing_else() {
         assert!(head.starts_with(&line), "{head}");
     }
 }
+
+#[tokio::test]
+async fn a_daemon_that_says_nothing_is_not_waited_for() {
+    let folder = ScratchDir::new().unwrap();
+    let _silent = UnixListener::bind(folder.path().join(SOCKET)).unwrap();
+    let error = local(folder.path()).channels().await.unwrap_err();
+    assert_eq!(error.envelope().code(), "client/unreachable");
+    assert!(error.to_string().contains("`palyra daemon stop --force`"), "{error}");
+}
+
+/// It answers when it was asked twice whether it is there, however long that takes.
+#[tokio::test]
+async fn work_that_takes_its_time_is_waited_for() {
+    let folder = ScratchDir::new().unwrap();
+    let listener = UnixListener::bind(folder.path().join(SOCKET)).unwrap();
+    let serve = async {
+        let asked = listener.accept().await.unwrap().0;
+        for _ in 0..2 {
+            let health = answer(listener.accept().await.unwrap().0, with_body("200 OK", "{}"));
+            assert!(health.await.starts_with("GET /healthz HTTP/1.1\r\n"));
+        }
+        answer(asked, "HTTP/1.1 204 No Content\r\n\r\n").await
+    };
+    let client = local(folder.path());
+    let (deleted, _) = tokio::join!(client.delete_secret("global", "x"), serve);
+    deleted.unwrap();
+}

@@ -79,15 +79,23 @@ impl fmt::Display for Unheard {
     }
 }
 
-/// What is told where a command fails: that no daemon runs is wrong of one whose socket is gone.
+/// What is told where a command fails: that no daemon runs is wrong of one whose socket is gone, and
+/// one that was halted is told as such.
 pub(crate) fn explained(context: &Context, failure: Failure) -> Failure {
-    let says_none_runs = matches!(&failure, Failure::Told(told)
-        if told.known_code() == Some(ErrorCode::ClientDaemonNotRunning));
-    if !says_none_runs || context.is_remote() {
-        return failure;
-    }
-    let Ok(data_dir) = context.data_dir() else { return failure };
-    find(&data_dir).map_or(failure, |pid| {
+    let code = match &failure {
+        Failure::Told(told) => told.known_code(),
+        Failure::Faults | Failure::ToldAlready(_) | Failure::Interrupted => None,
+    };
+    let may_explain: fn(u32) -> bool = match code {
+        Some(ErrorCode::ClientDaemonNotRunning) => |_| true,
+        Some(ErrorCode::ClientUnreachable) => is_halted,
+        Some(_) | None => return failure,
+    };
+    let data_dir = match context.data_dir() {
+        Ok(data_dir) if !context.is_remote() => data_dir,
+        Ok(_) | Err(_) => return failure,
+    };
+    find(&data_dir).filter(|pid| may_explain(*pid)).map_or(failure, |pid| {
         Failure::new(ErrorCode::ClientUnreachable, Unheard::of(pid, &data_dir).to_string())
     })
 }
