@@ -47,4 +47,4 @@ pub use store::connector_events::ConnectorEvent;
 pub use store::connector_status::ConnectorStatus;
 pub use store::connectors::Connector;
 pub use store::outbox::Stored;
-pub use supervisor::{ConnectorSupervisor, Statuses, SupervisorOptions};
+pub use supervisor::{ConnectorSupervisor, Pulse, Statuses, SupervisorOptions};

@@ -2,6 +2,7 @@
 
 mod drain;
 mod lives;
+mod pulse;
 mod status;
 mod worker;
 
@@ -15,6 +16,7 @@ use palyra_storage::lease::Leases;
 use crate::adapter::AdapterRegistry;
 use crate::{Connectors, Dice, Inbound, InboundSink, Outbox};
 use lives::Lives;
+pub use pulse::Pulse;
 pub use status::Statuses;
 
 /// How often to look without having been told: a notice can be missed, and a lease can be lost.
@@ -59,6 +61,7 @@ pub(crate) struct Shared {
 /// Runs the connectors that this node has the leases of.
 pub struct ConnectorSupervisor {
     shared: Arc<Shared>,
+    pulse: Pulse,
 }
 
 impl ConnectorSupervisor {
@@ -77,7 +80,8 @@ impl ConnectorSupervisor {
             adapters,
             takeover_grace,
         };
-        Self { shared: Arc::new(shared) }
+        let pulse = Pulse::new(shared.clock.now());
+        Self { shared: Arc::new(shared), pulse }
     }
 
     /// What comes in, for whoever else hands messages over.
@@ -90,22 +94,32 @@ impl ConnectorSupervisor {
         self.shared.statuses.clone()
     }
 
+    /// Whether it works, for whoever asks.
+    pub fn pulse(&self) -> Pulse {
+        self.pulse.clone()
+    }
+
     /// Runs until `shutdown`, then lets what is under way end and gives the leases back.
     pub async fn run(self, shutdown: impl Future<Output = ()>) {
         let mut rows = self.shared.connectors.subscribe();
         let mut queues = self.shared.outbox.subscribe();
         let mut lives = Lives::new(self.shared.clone());
-        let deciding = tokio::spawn(decide_waiting(self.shared.clone()));
+        let mut deciding = tokio::spawn(decide_waiting(self.shared.clone()));
         tokio::pin!(shutdown);
         if let Err(error) = lives.look().await {
             tracing::warn!(%error, "the connectors could not be read; trying again");
         }
         loop {
+            self.pulse.beat(self.shared.clock.now());
             let looked = tokio::select! {
                 () = queues.changed() => lives.wake_due().await,
                 () = rows.changed() => lives.look().await,
                 () = tokio::time::sleep(LOOK_AT_LEAST_EVERY) => lives.look().await,
                 ended = lives.ended() => lives.has_ended(ended).await,
+                ended = &mut deciding => {
+                    tracing::error!(?ended, "nobody decides about messages any more");
+                    break;
+                }
                 () = &mut shutdown => break,
             };
             if let Err(error) = looked {

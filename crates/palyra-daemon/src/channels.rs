@@ -8,8 +8,8 @@ use palyra_common::runtime_contracts::{BroadcastStrategy, DirectMessagePolicy, I
 use palyra_common::time::{Clock, Timestamp};
 use palyra_connector_core::{
     AdapterRegistry, ChannelError, Connector, ConnectorStatus, ConnectorSupervisor, Connectors,
-    Inbound, Outbox, QueueSettings, QueueView, Said, Statuses, SupervisorOptions, SystemDice,
-    history, set_up,
+    Inbound, Outbox, Pulse, QueueSettings, QueueView, Said, Statuses, SupervisorOptions,
+    SystemDice, history, set_up,
 };
 use palyra_connectors::{BuiltIn, KINDS, echo};
 use palyra_gateway::{ChannelRouter, Mirror, Preview, RuleError, Rules, add_rule};
@@ -30,6 +30,8 @@ pub(crate) struct ChannelPlatform {
     pub(crate) inbound: Inbound,
     pub(crate) rules: Rules,
     pub(crate) preview: Preview,
+    /// Whether connectors are looked after at all.
+    pub(crate) pulse: Pulse,
     statuses: Statuses,
     adapters: Arc<dyn AdapterRegistry>,
     db: Database,
@@ -61,6 +63,7 @@ impl ChannelPlatform {
             inbound: supervisor.inbound(),
             rules: Rules::new(db.clone(), clock),
             preview: Preview::new(db.clone()),
+            pulse: supervisor.pulse(),
             statuses: supervisor.statuses(),
             adapters,
             db,

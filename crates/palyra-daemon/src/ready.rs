@@ -147,6 +147,10 @@ async fn look(app: &App) -> Look {
     if !*app.leases_healthy.load() {
         look.waiting_for.push("leases".into());
     }
+    // One that is down keeps its queue, and the others work; only their supervisor matters.
+    if !app.channels.pulse.is_felt(app.clock.now()) {
+        look.waiting_for.push("connectors".into());
+    }
     look.at = Some(Instant::now());
     look
 }

@@ -9,7 +9,7 @@ use palyra_common::runtime_contracts::{ConnectorReadiness, OutboxState, RouteRea
 use palyra_common::time::Timestamp;
 use palyra_connector_core::{
     ChannelError, ConnectorSupervisor, Connectors, EntryKey, InboundEvent, InboundSink, Outbox,
-    QueueSettings, Statuses, SupervisorOptions, SystemDice, Taken,
+    Pulse, QueueSettings, Statuses, SupervisorOptions, SystemDice, Taken,
 };
 use palyra_policy::backoff::Backoff;
 use palyra_policy::outbox::Repeat;
@@ -32,6 +32,7 @@ on_every_engine!(
     a_restart_takes_over_what_was_under_way,
     who_loses_the_lease_lets_go_of_the_connection,
     everybody_can_ask_how_a_connector_does,
+    a_supervisor_that_works_can_be_told_from_one_that_does_not,
 );
 
 /// Long enough for any machine; nothing waits for it unless something is wrong.
@@ -54,6 +55,7 @@ impl InboundSink for Deaf {
 
 /// A node that runs connectors.
 struct Node {
+    pulse: Pulse,
     statuses: Statuses,
     outbox: Outbox,
     connectors: Connectors,
@@ -78,6 +80,7 @@ impl Node {
         });
         let (stop, stopped) = oneshot::channel();
         Self {
+            pulse: supervisor.pulse(),
             statuses: supervisor.statuses(),
             outbox: Outbox::new(db.clone(), clock.clone(), Arc::new(SystemDice)),
             connectors: Connectors::new(db.clone(), clock),
@@ -349,4 +352,18 @@ async fn everybody_can_ask_how_a_connector_does(world: World) {
     let older = node.connectors.events(&id, Some(events[0].id), 100).await.unwrap();
     assert_eq!(older, events[1..]);
     node.stop().await;
+}
+
+/// Whatever its connectors do: this one refuses everything.
+async fn a_supervisor_that_works_can_be_told_from_one_that_does_not(world: World) {
+    fresh(&world).await;
+    let platform = Arc::new(Platform::default());
+    let node = Node::start(&world.db, &platform, Repeat::Never);
+    node.add("broken:one", "unknown").await;
+    let (pulse, began) = (node.pulse.clone(), node.pulse.last());
+    let after = |seconds| palyra_common::time::Duration::from_secs(seconds);
+    until("it goes on", async || pulse.last() > began + after(1)).await;
+    assert!(pulse.is_felt(pulse.last() + after(59)));
+    node.die();
+    assert!(!pulse.is_felt(pulse.last() + after(61)));
 }

@@ -241,3 +241,14 @@ fn what_makes_no_sense_is_refused_with_a_code() {
     let malformed = daemon.ask("GET", &format!("{ECHO}/dead-letters?after=nonsense"), &Value::Null);
     assert_eq!(malformed.code(), "common/invalid_input");
 }
+
+/// Whoever sends requests elsewhere for that would lose what works.
+#[test]
+fn a_connector_that_is_down_does_not_make_the_daemon_unready() {
+    let daemon = Daemon::start();
+    daemon.configure(&json!({ "faults": { "request": "unauthorized" } }), &json!({}));
+    assert_eq!(daemon.send("m1").status, 202);
+    daemon.until(ECHO, |found| found["readiness"] == "auth_failed");
+    let ready = daemon.tcp("GET", "/readyz", &[], "");
+    assert_eq!((ready.status, &ready.json()["waiting_for"]), (200, &json!([])), "{ready:?}");
+}
