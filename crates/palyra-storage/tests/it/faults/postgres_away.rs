@@ -5,12 +5,12 @@ use std::sync::atomic::{AtomicBool, AtomicI64, Ordering};
 
 use palyra_common::error::ErrorCode;
 use palyra_common::time::Duration;
-use palyra_storage::{Database, OpenOptions, params};
+use palyra_storage::{Database, OpenOptions, Param, Tx, params};
 use palyra_testkit::postgres::{DatabaseLocale, PostgresServer, StopMode, TestDatabase};
 use tokio::task::JoinSet;
 
 use crate::log;
-use crate::world::{ADD, World, count, create_notes, insert, value};
+use crate::world::{ADD, INSERT, World, count, create_notes, insert, value};
 
 struct Shared {
     server: PostgresServer,
@@ -139,4 +139,52 @@ async fn a_postgres_that_goes_and_returns_is_logged_once_each() {
     let lines = log::about(&place);
     let levels: Vec<_> = lines.iter().filter_map(|line| line.split(' ').next()).collect();
     assert_eq!(levels, ["WARN", "INFO"], "{lines:?}");
+}
+
+/// What the server had done of many statements that travel together is undone with its connection,
+/// and the unit is run again as a whole.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_connection_cut_among_many_statements_runs_the_unit_again() {
+    const WAITING: &str = "FROM pg_stat_activity
+        WHERE datname = current_database() AND wait_event_type = 'Lock'";
+    let world = World::postgres(DatabaseLocale::C).await;
+    let rows = |n: i64| (0..300i64).map(move |id| [Param::Text(id.to_string().into()), n.into()]);
+    world.db.write(move |tx| tx.execute_many(&INSERT, rows(0))).await.unwrap();
+    let (reached, held) = std::sync::mpsc::channel();
+    let (proceed, cut) = std::sync::mpsc::channel();
+    let cut = std::sync::Mutex::new(cut);
+    let holder = world.db.clone();
+    let holding = tokio::spawn(async move {
+        let hold = move |tx: &mut Tx<'_>| {
+            tx.execute(&ADD, params!["150", 1i64])?;
+            reached.send(()).unwrap();
+            cut.lock().unwrap().recv().unwrap();
+            Ok::<_, palyra_storage::StorageError>(())
+        };
+        holder.write(hold).await
+    });
+    held.recv_timeout(std::time::Duration::from_secs(20)).unwrap();
+    let (db, runs) = (world.db.clone(), Arc::new(AtomicI64::new(0)));
+    let counted = runs.clone();
+    let many = tokio::spawn(async move {
+        let add = move |tx: &mut Tx<'_>| {
+            counted.fetch_add(1, Ordering::Relaxed);
+            tx.execute_many(&ADD, rows(1))
+        };
+        db.write(add).await
+    });
+    let database = world.postgres.as_ref().unwrap();
+    let deadline = std::time::Instant::now() + std::time::Duration::from_secs(60);
+    while database.psql(&format!("SELECT pg_terminate_backend(pid) {WAITING}")).unwrap().is_empty()
+    {
+        assert!(std::time::Instant::now() < deadline, "nobody waits for the row");
+        tokio::time::sleep(std::time::Duration::from_millis(5)).await;
+    }
+    proceed.send(()).unwrap();
+    holding.await.unwrap().unwrap();
+    assert_eq!(many.await.unwrap().unwrap(), [1; 300]);
+    assert!(runs.load(Ordering::Relaxed) > 1);
+    assert_eq!(value(&world.db, "149").await, Some(1));
+    assert_eq!(value(&world.db, "150").await, Some(2));
+    assert_eq!(value(&world.db, "299").await, Some(1));
 }
