@@ -11,10 +11,13 @@
 //! - [`Connectors`]: the instances that an operator has set up.
 //! - [`Outbox`]: the queue, and what humans decide about its entries.
 //! - [`Inbound`]: what came in, handed once to whoever implements [`InboundSink`].
+//! - `conformance`, a feature: the stories that every connector has to pass.
 
 #![warn(missing_docs)]
 
 mod adapter;
+#[cfg(feature = "conformance")]
+pub mod conformance;
 mod connectors;
 mod error;
 mod history;

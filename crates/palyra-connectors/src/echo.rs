@@ -179,6 +179,10 @@ impl ConnectorAdapter for Echo {
                     Report::Unknown { reason: "the answer was dropped".into() }
                 }
                 Some(Fault::Hang) => std::future::pending().await,
+                Some(Fault::DoAndHang) => {
+                    drop(self.keep(stored));
+                    std::future::pending().await
+                }
                 Some(fault) => fault.report(),
             }
         })

@@ -44,6 +44,8 @@ pub enum Fault {
     DropAnswer,
     /// It is never answered.
     Hang,
+    /// It is done, and never answered.
+    DoAndHang,
 }
 
 /// What becomes of the connection.
@@ -89,7 +91,9 @@ impl Fault {
             }
             Self::Reject => Report::Rejected { reason },
             Self::Unauthorized => Report::AuthFailed { reason },
-            Self::Lose | Self::DropAnswer | Self::Hang => Report::Unknown { reason },
+            Self::Lose | Self::DropAnswer | Self::Hang | Self::DoAndHang => {
+                Report::Unknown { reason }
+            }
         }
     }
 }
