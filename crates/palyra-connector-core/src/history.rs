@@ -7,7 +7,7 @@ use palyra_storage::{Database, StorageError};
 
 use crate::inbound::Content;
 use crate::operation::Operation;
-use crate::store::{inbound_events, outbox_history};
+use crate::store::{inbound_events, outbox};
 
 /// One message of a conversation.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -54,7 +54,7 @@ pub async fn history(
     let (connector, conversation) = (connector.clone(), conversation.clone());
     let read = move |tx: &mut palyra_storage::Tx<'_>| {
         let came = inbound_events::said(tx, &connector, &conversation, until, limit)?;
-        let went = outbox_history::said(tx, &connector, &conversation, until, limit)?;
+        let went = outbox::ended::said(tx, &connector, &conversation, until, limit)?;
         let came = came.into_iter().map(|came| Said {
             at: came.received_at,
             native: Some(came.message),

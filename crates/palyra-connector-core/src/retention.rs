@@ -25,14 +25,14 @@ pub fn rules() -> Vec<Rule> {
             step: |tx, step| store::outbox_lanes::sweep(tx, step.limit),
         },
         Rule {
-            table: "outbox_history",
+            table: "outbox",
             keep: keep(CONTENT_KEPT),
-            step: |tx, step| store::outbox_history::strip(tx, step.before, step.limit),
+            step: |tx, step| store::outbox::ended::strip(tx, step.before, step.limit),
         },
         Rule {
-            table: "outbox_history",
+            table: "outbox",
             keep: keep(KEYS_KEPT),
-            step: |tx, step| store::outbox_history::sweep(tx, step.before, step.limit),
+            step: |tx, step| store::outbox::ended::sweep(tx, step.before, step.limit),
         },
         Rule {
             table: "inbound_events",

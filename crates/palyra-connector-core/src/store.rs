@@ -6,7 +6,6 @@ pub(crate) mod connectors;
 pub(crate) mod inbound_cursors;
 pub(crate) mod inbound_events;
 pub(crate) mod outbox;
-pub(crate) mod outbox_history;
 pub(crate) mod outbox_lanes;
 
 use palyra_storage::{Row, StorageError};

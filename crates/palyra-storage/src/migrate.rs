@@ -62,6 +62,12 @@ pub const MIGRATIONS: &[Migration] = &[
         oldest_binary: 2,
         text: include_str!("../migrations/0006_router.sql"),
     },
+    Migration {
+        version: 7,
+        name: "outbox in place",
+        oldest_binary: 7,
+        text: include_str!("../migrations/0007_outbox_in_place.sql"),
+    },
 ];
 
 /// The newest schema that this program knows.

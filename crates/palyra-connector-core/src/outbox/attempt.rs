@@ -229,8 +229,9 @@ fn make(
     let (begun, changed) = split(taken, begun);
     late.extend(changed);
     // Somebody has changed these, or another entry is first by now.
-    let lanes: Vec<_> = late.iter().map(|turn| &turn.read.conversation).collect();
-    outbox_lanes::refresh_many(tx, connector, &lanes, 0)?;
+    for turn in late {
+        outbox_lanes::refresh(tx, connector, &turn.read.conversation, 0)?;
+    }
     let begun = begun.into_iter().map(|Turn { read, began, .. }| {
         let stored = Stored { entry: began, attempt_token: Some(token), ..read.clone() };
         Begun { stored, token }

@@ -11,7 +11,7 @@ use palyra_storage::{StorageError, Tx};
 
 use crate::store::connectors::Queue;
 use crate::store::outbox::Stored;
-use crate::store::{outbox, outbox_history, outbox_lanes};
+use crate::store::{outbox, outbox_lanes};
 
 /// What is known besides the event.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -67,8 +67,7 @@ impl Changing<'_> {
         match change.place {
             Place::Leaves => {
                 if let OutboxState::Delivered | OutboxState::Cancelled = change.entry.state {
-                    outbox::remove(tx, &[&stored.key])?;
-                    outbox_history::add(tx, &next, note.native.as_ref(), self.now)?;
+                    outbox::ended::end(tx, &next, note.native.as_ref())?;
                     return Ok(-was_in_lane);
                 }
                 next.aside = true;

@@ -7,7 +7,7 @@ use super::{Outbox, TOPIC};
 use crate::ChannelError;
 use crate::operation::{EntryKey, Envelope, Release};
 use crate::store::outbox::Stored;
-use crate::store::{connectors, outbox, outbox_history, outbox_lanes};
+use crate::store::{connectors, outbox, outbox_lanes};
 
 /// More parts than any text has a reason to be cut into.
 const MAX_PARTS: usize = 64;
@@ -93,15 +93,8 @@ fn add_parts(
         };
         if !outbox::add(tx, &stored)? {
             // Enqueued before, or just now by somebody else.
-            let found = outbox_history::find(tx, &envelope.connector, &envelope.id)?;
+            let found = outbox::ended::find(tx, &envelope.connector, &envelope.id)?;
             return Ok(Some(found.unwrap_or(entry.state)));
-        }
-        // Looked for afterwards: whatever ended before the place was free is seen now.
-        if part == 0
-            && let Some(state) = outbox_history::ended(tx, &stored.key)?
-        {
-            outbox::remove(tx, &[&stored.key])?;
-            return Ok(Some(state));
         }
     }
     Ok(None)

@@ -11,7 +11,6 @@ use super::attempt::known_queue;
 use super::change::{Changing, Note};
 use crate::operation::EntryKey;
 use crate::store::outbox::{self, Stored};
-use crate::store::outbox_history;
 use crate::{ChannelError, Trail};
 
 impl Outbox {
@@ -81,7 +80,7 @@ impl Outbox {
         let decide = move |tx: &mut Tx<'_>| -> Result<OutboxState, ChannelError> {
             let queue = known_queue(tx, &key.connector)?;
             let Some(stored) = outbox::lock(tx, &key)? else {
-                let ended = outbox_history::ended(tx, &key)?;
+                let ended = outbox::ended::ended(tx, &key)?;
                 let same = ended.filter(|state| was_decided(event, *state));
                 return same.ok_or_else(|| ChannelError::NoEntry(key.clone()));
             };

@@ -9,7 +9,7 @@ use palyra_storage::{StorageError, Tx};
 use super::Outbox;
 use crate::ChannelError;
 use crate::store::connectors::Connector;
-use crate::store::{outbox, outbox_history, outbox_lanes};
+use crate::store::{outbox, outbox_lanes};
 
 /// Beyond this many, entries are not counted one by one.
 pub const COUNTED: u64 = 10_000;
@@ -105,30 +105,17 @@ fn parts(
     connector: &ConnectorId,
     envelope: &EnvelopeId,
 ) -> Result<Vec<PartView>, StorageError> {
-    let ended = outbox_history::envelope(tx, connector, envelope)?;
     let number = |number: i64| u32::try_from(number).unwrap_or(u32::MAX);
-    let mut parts: Vec<_> = ended
-        .into_iter()
-        .map(|ended| PartView {
-            part: number(ended.part),
-            state: ended.state,
-            attempts: number(ended.attempts),
-            native: ended.native,
-            last_error: None,
-            due_at: None,
-            changed_at: ended.at,
-        })
-        .collect();
-    let open = outbox::envelope(tx, connector, envelope)?;
-    parts.extend(open.into_iter().map(|stored| PartView {
-        part: stored.key.part,
-        state: stored.entry.state,
-        attempts: stored.entry.attempts,
-        native: None,
-        last_error: stored.last_error,
-        due_at: stored.entry.due_at,
-        changed_at: stored.changed_at,
-    }));
-    parts.sort_by_key(|part| part.part);
-    Ok(parts)
+    let parts = outbox::ended::envelope(tx, connector, envelope)?;
+    let view = |part: outbox::ended::Part| PartView {
+        part: number(part.part),
+        state: part.state,
+        attempts: number(part.attempts),
+        native: part.native,
+        // What failed on the way says nothing about what has arrived.
+        last_error: part.last_error.filter(|_| part.state != OutboxState::Delivered),
+        due_at: part.due_at,
+        changed_at: part.changed_at,
+    };
+    Ok(parts.into_iter().map(view).collect())
 }

@@ -11,7 +11,7 @@ use super::attempt::{Begun, Report, Settled, changing, known_queue, split};
 use super::change::Note;
 use crate::ChannelError;
 use crate::operation::EntryKey;
-use crate::store::{outbox, outbox_history, outbox_lanes};
+use crate::store::{outbox, outbox_lanes};
 
 impl Outbox {
     /// Writes down what came of attempts. One whose entry somebody else has by now is left alone.
@@ -111,14 +111,13 @@ fn deliver(
     now: Timestamp,
 ) -> Result<(), StorageError> {
     let attempts = delivered.iter();
-    let attempts = attempts.map(|(begun, native)| (&begun.stored.key, begun.token, *native));
-    let added = outbox_history::deliver(tx, &attempts.collect::<Vec<_>>(), now)?;
-    let (ended, _others) = split(delivered, added);
+    let attempts = attempts.map(|(begun, native)| (&begun.stored, begun.token, *native));
+    let delivered_now = outbox::ended::deliver(tx, &attempts.collect::<Vec<_>>(), now)?;
+    let (ended, _others) = split(delivered, delivered_now);
     let ended: Vec<_> = ended.into_iter().map(|(begun, _)| &begun.stored).collect();
     let Some(connector) = ended.first().map(|stored| &stored.key.connector) else {
         return Ok(());
     };
-    outbox::remove(tx, &ended.iter().map(|stored| &stored.key).collect::<Vec<_>>())?;
     let lanes: Vec<_> = ended.iter().map(|stored| &stored.conversation).collect();
-    outbox_lanes::refresh_many(tx, connector, &lanes, -1)
+    outbox_lanes::refresh_locked(tx, connector, &lanes, -1)
 }

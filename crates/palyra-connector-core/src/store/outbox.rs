@@ -1,6 +1,8 @@
-//! `outbox`: what is to go out and has not ended.
+//! `outbox`: what is to go out, and what became of it.
 
-use palyra_common::ids::{ConnectorId, ConversationId, EnvelopeId};
+pub(crate) mod ended;
+
+use palyra_common::ids::{ConnectorId, ConversationId};
 use palyra_common::runtime_contracts::{DeadLetterReason, OutboxState, RetryClass};
 use palyra_common::time::Timestamp;
 use palyra_policy::outbox::Entry;
@@ -22,7 +24,7 @@ macro_rules! columns {
             $prefix,
             "lane_seq, ",
             $prefix,
-            "aside, ",
+            "place, ",
             $prefix,
             "state, ",
             $prefix,
@@ -60,7 +62,7 @@ macro_rules! columns {
 }
 
 const ADD: Sql = sql!(
-    "INSERT INTO outbox (connector_id, envelope_id, part, conversation, lane_seq, aside, state,
+    "INSERT INTO outbox (connector_id, envelope_id, part, conversation, lane_seq, place, state,
          attempts, attempt_limit, doubtful, looks, due_at, expires_at, operation, created_at,
          changed_at, version)
      VALUES ($1, $2, $3, $4, $5, $6, $7, 0, $8, 0, 0, $9, $10, $11, $12, $12, 0)
@@ -71,45 +73,44 @@ const ONE: Sql = sql!(concat!(
     "SELECT ",
     columns!(""),
     " FROM outbox
-     WHERE connector_id = $1 AND envelope_id = $2 AND part = $3"
+     WHERE connector_id = $1 AND envelope_id = $2 AND part = $3 AND place < 2"
 ));
 
 /// Reads an entry for whoever is about to change it: others who want to wait until that is done.
 const LOCK: Sql = sql!(concat!(
     "UPDATE outbox SET version = version + 1
-     WHERE connector_id = $1 AND envelope_id = $2 AND part = $3 RETURNING ",
+     WHERE connector_id = $1 AND envelope_id = $2 AND part = $3 AND place < 2 RETURNING ",
     columns!("")
 ));
 
 const LATER_PARTS: Sql = sql!(concat!(
     "UPDATE outbox SET version = version + 1
-     WHERE connector_id = $1 AND envelope_id = $2 AND part > $3 RETURNING ",
+     WHERE connector_id = $1 AND envelope_id = $2 AND part > $3 AND place < 2 RETURNING ",
     columns!("")
 ));
 
 const SAVE: Sql = sql!(
-    "UPDATE outbox SET lane_seq = $4, aside = $5, state = $6, attempts = $7, attempt_limit = $8,
+    "UPDATE outbox SET lane_seq = $4, place = $5, state = $6, attempts = $7, attempt_limit = $8,
          doubtful = $9, first_attempt_at = $10, looks = $11, due_at = $12, expires_at = $13,
          attempt_token = $14, death = $15, last_class = $16, last_error = $17, changed_at = $18
      WHERE connector_id = $1 AND envelope_id = $2 AND part = $3"
 );
 
-/// Only whoever read this version may write on the strength of it.
+/// Only whoever read this version may write on the strength of it. Found by its place in the lane,
+/// where it was read, and not by its key, which would have to be looked up.
 const BEGIN: Sql = sql!(
     "UPDATE outbox SET state = 'sending', first_attempt_at = $5, due_at = NULL,
          attempt_token = $6, changed_at = $7, version = version + 1
-     WHERE connector_id = $1 AND envelope_id = $2 AND part = $3 AND version = $4"
+     WHERE connector_id = $1 AND conversation = $2 AND lane_seq = $3 AND place = 0
+         AND version = $4"
 );
-
-const REMOVE: Sql =
-    sql!("DELETE FROM outbox WHERE connector_id = $1 AND envelope_id = $2 AND part = $3");
 
 const DUE_HEADS: Sql = sql!(concat!(
     "SELECT ",
     columns!("o."),
     " FROM outbox_lanes l
      JOIN outbox o ON o.connector_id = l.connector_id AND o.conversation = l.conversation
-         AND o.lane_seq = l.head_seq AND o.aside = 0
+         AND o.lane_seq = l.head_seq AND o.place = 0
      WHERE l.connector_id = $1 AND l.due_at <= $2
      ORDER BY l.due_at LIMIT $3"
 ));
@@ -126,39 +127,33 @@ const ASIDE: Sql = sql!(concat!(
     "SELECT ",
     columns!(""),
     " FROM outbox
-     WHERE connector_id = $1 AND aside = 1 AND state = $2
+     WHERE connector_id = $1 AND place = 1 AND state = $2
          AND (changed_at, envelope_id, part) > ($3, $4, $5)
      ORDER BY changed_at, envelope_id, part LIMIT $6"
 ));
 
 const DEAD: Sql = sql!(
     "SELECT envelope_id, part FROM outbox
-     WHERE connector_id = $1 AND aside = 1 AND state = 'dead' AND ($2 = '' OR death = $2)
+     WHERE connector_id = $1 AND place = 1 AND state = 'dead' AND ($2 = '' OR death = $2)
      ORDER BY changed_at, envelope_id, part LIMIT $3"
 );
 
 const COUNT_ASIDE: Sql = sql!(
     "SELECT count(*) FROM (SELECT 1 FROM outbox
-         WHERE connector_id = $1 AND aside = 1 AND state = $2 LIMIT $3) AS counted"
+         WHERE connector_id = $1 AND place = 1 AND state = $2 LIMIT $3) AS counted"
 );
-
-const ENVELOPE: Sql = sql!(concat!(
-    "SELECT ",
-    columns!(""),
-    " FROM outbox WHERE connector_id = $1 AND envelope_id = $2 ORDER BY part"
-));
 
 /// Whatever has not ended and waits for nobody's decision.
 const DOUBT_ALL: Sql = sql!(
-    "UPDATE outbox SET state = 'unknown', aside = 1, doubtful = 1, due_at = NULL,
+    "UPDATE outbox SET state = 'unknown', place = 1, doubtful = 1, due_at = NULL,
          attempt_token = NULL, last_error = $2, changed_at = $1, version = version + 1
-     WHERE state IN ('pending', 'sending') OR (state = 'unknown' AND aside = 0)"
+     WHERE state IN ('pending', 'sending') OR (state = 'unknown' AND place = 0)"
 );
 
 const SWEEP: Sql = claim_sql!(
     "DELETE FROM outbox WHERE (connector_id, envelope_id, part) IN (
          SELECT connector_id, envelope_id, part FROM outbox
-         WHERE state = 'dead' AND aside = 1 AND changed_at < $1 ORDER BY changed_at LIMIT $2",
+         WHERE state = 'dead' AND place = 1 AND changed_at < $1 ORDER BY changed_at LIMIT $2",
     ")"
 );
 
@@ -247,16 +242,12 @@ pub(crate) fn begin(
     now: Timestamp,
 ) -> Result<Vec<bool>, StorageError> {
     let sets = attempts.iter().map(|(read, began)| {
-        let [connector, envelope, part] = key_params(&read.key);
+        let [connector, conversation, seq] = lane_params(read);
         let (version, first) = (read.version.into(), began.first_attempt_at.into());
-        [connector, envelope, part, version, first, token.into(), now.into()]
+        [connector, conversation, seq, version, first, token.into(), now.into()]
     });
     let begun = tx.execute_many(&BEGIN, sets)?;
     Ok(begun.into_iter().map(|changed| changed == 1).collect())
-}
-
-pub(crate) fn remove(tx: &mut Tx<'_>, keys: &[&EntryKey]) -> Result<(), StorageError> {
-    tx.execute_many(&REMOVE, keys.iter().map(|key| key_params(key))).map(drop)
 }
 
 /// One entry, to look at.
@@ -342,16 +333,6 @@ pub(crate) fn count_aside(
     tx.query_one(&COUNT_ASIDE, params, |row| row.get(0))
 }
 
-/// The parts of an envelope that have not ended, in order.
-pub(crate) fn envelope(
-    tx: &mut Tx<'_>,
-    connector: &ConnectorId,
-    envelope: &EnvelopeId,
-) -> Result<Vec<Stored>, StorageError> {
-    let params = params![connector.as_str(), envelope.as_str()];
-    tx.query(&ENVELOPE, params, |row| read(row, connector))
-}
-
 /// Sets everything aside that would go out by itself, as unknown. Says how many that were.
 pub(crate) fn doubt_all(tx: &mut Tx<'_>, now: Timestamp, error: &str) -> Result<u64, StorageError> {
     tx.execute(&DOUBT_ALL, params![now, error])
@@ -364,6 +345,12 @@ pub(crate) fn sweep(tx: &mut Tx<'_>, before: Timestamp, limit: u32) -> Result<u6
 
 pub(super) fn key_params(key: &EntryKey) -> [Param<'_>; 3] {
     [key.connector.as_str().into(), key.envelope.as_str().into(), key.part.into()]
+}
+
+/// Where an entry is in its lane.
+pub(super) fn lane_params(stored: &Stored) -> [Param<'_>; 3] {
+    let conversation = stored.conversation.as_str().into();
+    [stored.key.connector.as_str().into(), conversation, stored.lane_seq.into()]
 }
 
 fn read(row: &Row<'_>, connector: &ConnectorId) -> Result<Stored, StorageError> {

@@ -3,7 +3,7 @@
 
 use palyra_common::ids::{ConnectorId, ConversationId, EnvelopeId};
 use palyra_common::time::Timestamp;
-use palyra_storage::{Sql, StorageError, Tx, claim_sql, params, sql};
+use palyra_storage::{Sql, StorageError, Tx, claim_sql, lock_sql, params, sql};
 
 /// Takes places at the end. The row stays locked, so that whoever else wants places in this lane
 /// waits for the commit.
@@ -20,17 +20,13 @@ const APPEND: Sql = sql!(
 
 /// Locks the lane. Whoever waited for that must look at its entries in a statement of its own: one
 /// that has waited still sees what there was before.
-const LOCK: Sql = sql!(
-    "UPDATE outbox_lanes SET depth = depth + $3 WHERE connector_id = $1 AND conversation = $2"
-);
+const LOCK: Sql =
+    lock_sql!("SELECT next_seq FROM outbox_lanes WHERE connector_id = $1 AND conversation = $2");
 
 const REFRESH: Sql = sql!(
-    "UPDATE outbox_lanes SET
-         head_seq = (SELECT min(lane_seq) FROM outbox
-             WHERE connector_id = $1 AND conversation = $2 AND aside = 0),
-         due_at = (SELECT due_at FROM outbox
-             WHERE connector_id = $1 AND conversation = $2 AND aside = 0
-             ORDER BY lane_seq LIMIT 1)
+    "UPDATE outbox_lanes SET depth = depth + $3, (head_seq, due_at) = (
+         SELECT lane_seq, due_at FROM outbox
+         WHERE connector_id = $1 AND conversation = $2 AND place = 0 ORDER BY lane_seq LIMIT 1)
      WHERE connector_id = $1 AND conversation = $2"
 );
 
@@ -43,7 +39,7 @@ const TAKE: Sql = sql!(
 macro_rules! heads {
     () => {
         " FROM outbox_lanes l JOIN outbox o ON o.connector_id = l.connector_id
-             AND o.conversation = l.conversation AND o.lane_seq = l.head_seq AND o.aside = 0
+             AND o.conversation = l.conversation AND o.lane_seq = l.head_seq AND o.place = 0
          WHERE l.connector_id = $1 AND l.head_seq IS NOT NULL"
     };
 }
@@ -85,7 +81,7 @@ const SWEEP: Sql = claim_sql!(
          SELECT connector_id, conversation FROM outbox_lanes
          WHERE head_seq IS NULL AND NOT EXISTS (
              SELECT 1 FROM outbox WHERE outbox.connector_id = outbox_lanes.connector_id
-                 AND outbox.conversation = outbox_lanes.conversation)
+                 AND outbox.conversation = outbox_lanes.conversation AND outbox.place = 1)
          LIMIT $1",
     ")"
 );
@@ -170,21 +166,20 @@ pub(crate) fn refresh(
     conversation: &ConversationId,
     grown: i64,
 ) -> Result<(), StorageError> {
-    refresh_many(tx, connector, &[conversation], grown)
+    let lane = params![connector.as_str(), conversation.as_str()];
+    tx.query_opt(&LOCK, lane, |row| row.get::<i64>(0))?;
+    refresh_locked(tx, connector, &[conversation], grown)
 }
 
-/// The same for several lanes at once, each `grown` by as much.
-pub(crate) fn refresh_many(
+/// The same for several lanes that are locked, each `grown` by as much.
+pub(crate) fn refresh_locked(
     tx: &mut Tx<'_>,
     connector: &ConnectorId,
     lanes: &[&ConversationId],
     grown: i64,
 ) -> Result<(), StorageError> {
-    let locks = lanes.iter().map(|conversation| {
-        [connector.as_str().into(), conversation.as_str().into(), grown.into()]
-    });
-    tx.execute_many(&LOCK, locks)?;
-    let lanes = lanes.iter().map(|lane| [connector.as_str().into(), lane.as_str().into()]);
+    let lanes =
+        lanes.iter().map(|lane| [connector.as_str().into(), lane.as_str().into(), grown.into()]);
     tx.execute_many(&REFRESH, lanes).map(drop)
 }
 

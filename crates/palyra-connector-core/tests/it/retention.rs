@@ -29,14 +29,14 @@ async fn keys_outlive_content_and_both_go_in_the_end(world: World) {
     let inbound = inbound(&world, &sink);
     inbound.accept(message("n1", "")).await.unwrap();
     assert_eq!(sweep_at(&world, 0).await, [("outbox_lanes", 1)]);
-    assert_eq!(sweep_at(&world, 30).await, [("outbox_history", 1), ("inbound_events", 1)]);
+    assert_eq!(sweep_at(&world, 30).await, [("outbox", 1), ("inbound_events", 1)]);
     assert_eq!(sweep_at(&world, 89).await, []);
     // The content is gone; that it was there is not.
     assert_eq!(world.enqueue("m1", "a").await, Enqueued::Before(OutboxState::Delivered));
     let again = inbound.accept(message("n1", "")).await.unwrap();
     assert_eq!(again, palyra_connector_core::Accepted::Before);
     let gone = sweep_at(&world, 90).await;
-    assert_eq!(gone, [("outbox_lanes", 1), ("outbox_history", 1), ("inbound_events", 1)]);
+    assert_eq!(gone, [("outbox_lanes", 1), ("outbox", 1), ("inbound_events", 1)]);
     assert_eq!(world.enqueue("m1", "a").await, Enqueued::Now);
 }
 

@@ -28,9 +28,10 @@ const TURNS: usize = 5;
 /// Delivered long ago, to conversations of all kinds.
 const FILL_HISTORY: Sql = sql!(
     sqlite: "WITH RECURSIVE n(n) AS (SELECT $1 UNION ALL SELECT n + 1 FROM n WHERE n < $2)
-        INSERT INTO outbox_history (connector_id, envelope_id, part, conversation, state,
-            attempts, operation, created_at, ended_at)
-        SELECT 'echo:bench', 'old' || n, 0, 'c' || (n % 200), 'delivered', 1, '{}', n, n FROM n",
+        INSERT INTO outbox (connector_id, envelope_id, part, conversation, lane_seq, place, state,
+            attempts, attempt_limit, doubtful, looks, operation, created_at, changed_at, version)
+        SELECT 'echo:bench', 'old' || n, 0, 'c' || (n % 200), n, 2, 'delivered',
+            1, 8, 0, 0, '{}', n, n, 2 FROM n",
     postgres: "SELECT $1, $2",
 );
 

@@ -14,6 +14,8 @@ pub(crate) struct Table {
     key: &'static str,
     /// The schema that brought it.
     since: i64,
+    /// The last schema that had it.
+    until: i64,
     /// Which of its rows travel; empty: all.
     only: &'static str,
 }
@@ -43,7 +45,7 @@ pub(crate) const TRAVELLING: &[Table] = &[
     all("connectors", "id", 4),
     all("outbox_lanes", "connector_id, conversation", 4),
     all("outbox", "connector_id, envelope_id, part", 4),
-    all("outbox_history", "connector_id, envelope_id, part", 4),
+    Table { until: 6, ..all("outbox_history", "connector_id, envelope_id, part", 4) },
     all("inbound_events", "connector_id, native_message_id", 4),
     all("inbound_cursors", "connector_id, conversation", 4),
     all("idempotency_keys", "principal, operation, key", 5),
@@ -59,7 +61,7 @@ pub(crate) const STAYING: &[&str] =
     &["schema_state", "leases", "blob_trash", "commit_marks", "connector_status"];
 
 const fn all(name: &'static str, key: &'static str, since: i64) -> Table {
-    Table { name, key, since, only: "" }
+    Table { name, key, since, until: i64::MAX, only: "" }
 }
 
 /// The tables of a database.
@@ -72,7 +74,7 @@ const CATALOG: Sql = sql!(
 
 /// What travels of a database with schema `version`, in the order of a backup.
 pub(crate) fn of_schema(version: i64) -> impl Iterator<Item = &'static Table> {
-    TRAVELLING.iter().filter(move |table| table.since <= version)
+    TRAVELLING.iter().filter(move |table| (table.since..=table.until).contains(&version))
 }
 
 /// The names of all tables that there are.

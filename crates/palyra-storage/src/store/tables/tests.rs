@@ -3,6 +3,11 @@ use crate::{MIGRATIONS, SCHEMA_VERSION};
 
 #[test]
 fn every_table_of_the_migrations_is_named_once() {
+    // A table that takes the place of another is known by the other's name.
+    let renamed = |name: &str| {
+        let rename = format!("ALTER TABLE {name} RENAME");
+        MIGRATIONS.iter().any(|step| step.text.contains(&rename))
+    };
     let mut made: Vec<_> = MIGRATIONS
         .iter()
         .flat_map(|step| step.text.lines().map(move |line| (step.version, line)))
@@ -10,13 +15,14 @@ fn every_table_of_the_migrations_is_named_once() {
             let name = line.strip_prefix("CREATE TABLE ")?.split([' ', '(']).next()?;
             Some((name, version))
         })
-        .filter(|(name, _)| !STAYING.contains(name))
+        .filter(|(name, _)| !STAYING.contains(name) && !renamed(name))
         .collect();
     let mut named: Vec<_> = TRAVELLING.iter().map(|table| (table.name, table.since)).collect();
     made.sort_unstable();
     named.sort_unstable();
     assert_eq!(named, made, "a new table goes to TRAVELLING or STAYING");
-    assert_eq!(of_schema(SCHEMA_VERSION).count(), TRAVELLING.len());
+    let (before, today) = (of_schema(6).count(), of_schema(SCHEMA_VERSION).count());
+    assert_eq!((before, today), (TRAVELLING.len(), TRAVELLING.len() - 1), "no outbox_history");
 }
 
 #[test]

@@ -37,7 +37,6 @@ const EVERYTHING: &[(&str, Sql)] = &[
     ("connectors", sql!("SELECT * FROM connectors ORDER BY id")),
     ("outbox_lanes", sql!("SELECT * FROM outbox_lanes ORDER BY connector_id, conversation")),
     ("outbox", sql!("SELECT * FROM outbox ORDER BY connector_id, envelope_id, part")),
-    ("outbox_history", sql!("SELECT * FROM outbox_history ORDER BY envelope_id, part")),
     ("inbound_events", sql!("SELECT * FROM inbound_events ORDER BY native_message_id")),
     ("inbound_cursors", sql!("SELECT * FROM inbound_cursors ORDER BY conversation")),
     ("idempotency_keys", sql!("SELECT * FROM idempotency_keys ORDER BY principal, operation, key")),
@@ -94,15 +93,15 @@ const ROWS: &[Sql] = &[
          VALUES ('echo:default', 'general', 1, 1, 0, 1)"
     ),
     sql!(
-        "INSERT INTO outbox (connector_id, envelope_id, part, conversation, lane_seq, aside, state,
+        "INSERT INTO outbox (connector_id, envelope_id, part, conversation, lane_seq, place, state,
              attempts, attempt_limit, doubtful, looks, due_at, operation, created_at, changed_at,
              version)
          VALUES ('echo:default', 'm2', 0, 'general', 0, 0, 'pending', 0, 8, 0, 0, 1, '{}', 1, 1, 0)"
     ),
     sql!(
-        "INSERT INTO outbox_history (connector_id, envelope_id, part, conversation, state,
-             attempts, created_at, ended_at)
-         VALUES ('echo:default', 'm1', 0, 'general', 'delivered', 1, 1, 2)"
+        "INSERT INTO outbox (connector_id, envelope_id, part, conversation, place, state,
+             attempts, attempt_limit, doubtful, looks, created_at, changed_at, version)
+         VALUES ('echo:default', 'm1', 0, 'general', 3, 'delivered', 1, 8, 0, 0, 1, 2, 3)"
     ),
     sql!(
         "INSERT INTO inbound_events (connector_id, native_message_id, conversation, sender,

@@ -17,6 +17,7 @@ on_every_engine!(
     a_restored_database_accepts_work,
     a_restored_database_says_so_once,
     a_backup_of_an_older_schema_is_restored_and_then_migrated,
+    what_had_ended_in_a_table_of_its_own_is_in_the_outbox,
     the_tables_that_travel_are_those_of_the_catalogue,
 );
 
@@ -128,6 +129,61 @@ async fn a_backup_of_an_older_schema_is_restored_and_then_migrated(world: World)
         assert_eq!(restored.schema().await.unwrap().version, SCHEMA_VERSION);
         let journal = JournalStore::new(restored.clone()).verify().await.unwrap();
         assert_eq!((journal.entries, journal.fault), (1, None));
+        restored.close().await;
+    }
+}
+
+/// By its key, so that it is not sent again, in place and out of a backup.
+async fn what_had_ended_in_a_table_of_its_own_is_in_the_outbox(world: World) {
+    const BEFORE: [Sql; 4] = [
+        sql!(
+            "INSERT INTO connectors (id, kind, enabled, settings, queue, readiness, stopped_before,
+                 version, created_at)
+             VALUES ('echo:default', 'echo', 1, '{}', '{}', 'ready', 0, 1, 1)"
+        ),
+        sql!(
+            "INSERT INTO outbox (connector_id, envelope_id, part, conversation, lane_seq, aside,
+                 state, attempts, attempt_limit, doubtful, looks, due_at, operation, created_at,
+                 changed_at, version)
+             VALUES ('echo:default', 'm3', 0, 'c', 0, 0, 'pending', 0, 8, 0, 0, 1, '{}', 1, 3, 0)"
+        ),
+        sql!(
+            "INSERT INTO outbox_history (connector_id, envelope_id, part, conversation, state,
+                 native_message_id, attempts, operation, created_at, ended_at)
+             VALUES ('echo:default', 'm2', 0, 'c', 'delivered', 'n2', 1, '{}', 1, 2)"
+        ),
+        sql!(
+            "INSERT INTO outbox_history (connector_id, envelope_id, part, conversation, state,
+                 native_message_id, attempts, created_at, ended_at)
+             VALUES ('echo:default', 'm1', 0, 'c', 'cancelled', NULL, 0, 1, 1)"
+        ),
+    ];
+    const AFTER: Sql = sql!(
+        "SELECT envelope_id || ' ' || place || ' ' || state || ' ' || changed_at || ' '
+             || coalesce(native_message_id, '-') || ' ' || coalesce(operation, '-')
+         FROM outbox ORDER BY envelope_id"
+    );
+    let rows = async |db: &Database| {
+        let named = |row: &palyra_storage::Row<'_>| row.get::<String>(0);
+        db.read(move |tx| tx.query(&AFTER, params![], named)).await.unwrap()
+    };
+    let expected = ["m1 3 cancelled 1 - -", "m2 2 delivered 2 n2 {}", "m3 0 pending 3 - {}"];
+    let old = Target::like(&world);
+    let options = OpenOptions { migrations: &MIGRATIONS[..6], ..old.options.clone() };
+    let db = Database::open(options).await.unwrap();
+    let fill = |tx: &mut palyra_storage::Tx<'_>| {
+        BEFORE.iter().try_for_each(|sql| tx.execute(sql, params![]).map(drop))
+    };
+    db.write(fill).await.unwrap();
+    let (_, file) = create(&source_of(&world, &db)).await;
+    db.close().await;
+    let migrated = old.open().await;
+    assert_eq!(rows(&migrated).await, expected);
+    migrated.close().await;
+    for target in [Target::sqlite(), Target::postgres()] {
+        assert_eq!(target.restore(&file).await.unwrap().schema, 6);
+        let restored = target.open().await;
+        assert_eq!(rows(&restored).await, expected);
         restored.close().await;
     }
 }

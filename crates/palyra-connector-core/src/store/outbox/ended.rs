@@ -1,0 +1,197 @@
+//! What became of it. The key outlives the content, so that nothing is sent a second time.
+
+use palyra_common::ids::{ConnectorId, ConversationId, EnvelopeId, NativeMessageId};
+use palyra_common::runtime_contracts::OutboxState;
+use palyra_common::time::Timestamp;
+use palyra_storage::{Sql, StorageError, Tx, claim_sql, params, sql};
+
+use super::{Stored, key_params, lane_params};
+use crate::operation::{EntryKey, Operation};
+use crate::store::from_json;
+
+const END: Sql = sql!(
+    "UPDATE outbox SET state = $4, place = 2, attempts = $5, native_message_id = $6,
+         due_at = NULL, attempt_token = NULL, changed_at = $7, version = version + 1
+     WHERE connector_id = $1 AND envelope_id = $2 AND part = $3"
+);
+
+macro_rules! deliver {
+    ($lane:literal) => {
+        concat!(
+            "UPDATE outbox SET state = 'delivered', place = 2, attempts = attempts + 1,
+                 native_message_id = $5, due_at = NULL, attempt_token = NULL, changed_at = $6,
+                 version = version + 1 ",
+            $lane,
+            " WHERE outbox.connector_id = $1 AND outbox.conversation = $2 AND lane_seq = $3
+                 AND place = 0 AND state = 'sending' AND attempt_token = $4"
+        )
+    };
+}
+
+/// Only whoever makes the attempt may say what came of it. On Postgres it takes the lock of the lane
+/// on its way, which the statement about the lane that follows would have to wait for.
+const DELIVER: Sql = sql!(
+    sqlite: deliver!(""),
+    postgres: deliver!(
+        "FROM (SELECT 1 FROM outbox_lanes WHERE connector_id = $1 AND conversation = $2 FOR UPDATE)
+             AS lane"
+    ),
+);
+
+/// Where an envelope is that was enqueued before, ended or not.
+const FIND: Sql =
+    sql!("SELECT state FROM outbox WHERE connector_id = $1 AND envelope_id = $2 AND part = 0");
+
+const ENDED: Sql = sql!(
+    "SELECT state FROM outbox
+     WHERE connector_id = $1 AND envelope_id = $2 AND part = $3 AND place >= 2"
+);
+
+/// The newest first, before a time and, at that time, a key.
+const SAID: Sql = sql!(
+    "SELECT envelope_id, part, native_message_id, operation, changed_at FROM outbox
+     WHERE connector_id = $1 AND conversation = $2 AND place = 2 AND state = 'delivered'
+         AND changed_at <= $3
+     ORDER BY changed_at DESC, envelope_id DESC, part DESC LIMIT $4"
+);
+
+const ENVELOPE: Sql = sql!(
+    "SELECT part, state, attempts, native_message_id, last_error, due_at, changed_at FROM outbox
+     WHERE connector_id = $1 AND envelope_id = $2 ORDER BY part"
+);
+
+const STRIP: Sql = claim_sql!(
+    "UPDATE outbox SET operation = NULL, place = 3 WHERE (connector_id, envelope_id, part) IN (
+         SELECT connector_id, envelope_id, part FROM outbox
+         WHERE place = 2 AND changed_at < $1 ORDER BY changed_at LIMIT $2",
+    ")"
+);
+
+const SWEEP: Sql = claim_sql!(
+    "DELETE FROM outbox WHERE (connector_id, envelope_id, part) IN (
+         SELECT connector_id, envelope_id, part FROM outbox
+         WHERE place = 3 AND changed_at < $1 ORDER BY changed_at LIMIT $2",
+    ")"
+);
+
+/// Writes down how an entry has ended.
+pub(crate) fn end(
+    tx: &mut Tx<'_>,
+    ended: &Stored,
+    native: Option<&NativeMessageId>,
+) -> Result<(), StorageError> {
+    let [connector, envelope, part] = key_params(&ended.key);
+    let params = [
+        connector,
+        envelope,
+        part,
+        ended.entry.state.as_str().into(),
+        ended.entry.attempts.into(),
+        native.map(NativeMessageId::as_str).into(),
+        ended.changed_at.into(),
+    ];
+    tx.execute(&END, &params).map(drop)
+}
+
+/// An attempt that has delivered its entry: its token, and the name that the platform gave.
+pub(crate) type Delivered<'a> = (&'a Stored, i64, Option<&'a NativeMessageId>);
+
+/// Ends entries as delivered, and says of each whether nobody else had it by then. Their lanes are
+/// locked.
+pub(crate) fn deliver(
+    tx: &mut Tx<'_>,
+    delivered: &[Delivered<'_>],
+    at: Timestamp,
+) -> Result<Vec<bool>, StorageError> {
+    let sets = delivered.iter().map(|(stored, token, native)| {
+        let [connector, conversation, seq] = lane_params(stored);
+        let native = native.map(NativeMessageId::as_str).into();
+        [connector, conversation, seq, (*token).into(), native, at.into()]
+    });
+    let ended = tx.execute_many(&DELIVER, sets)?;
+    Ok(ended.into_iter().map(|changed| changed == 1).collect())
+}
+
+/// The state of the first part of an envelope, if it was ever enqueued.
+pub(crate) fn find(
+    tx: &mut Tx<'_>,
+    connector: &ConnectorId,
+    envelope: &EnvelopeId,
+) -> Result<Option<OutboxState>, StorageError> {
+    let params = params![connector.as_str(), envelope.as_str()];
+    tx.query_opt(&FIND, params, |row| row.parse(0))
+}
+
+/// How an entry has ended, if it has.
+pub(crate) fn ended(tx: &mut Tx<'_>, key: &EntryKey) -> Result<Option<OutboxState>, StorageError> {
+    tx.query_opt(&ENDED, &key_params(key), |row| row.parse(0))
+}
+
+/// A message that was delivered.
+pub(crate) struct SaidByUs {
+    pub(crate) envelope: EnvelopeId,
+    pub(crate) part: i64,
+    pub(crate) native: Option<String>,
+    pub(crate) operation: Operation,
+    pub(crate) at: Timestamp,
+}
+
+/// What was delivered to a conversation, the newest first, until `until`.
+pub(crate) fn said(
+    tx: &mut Tx<'_>,
+    connector: &ConnectorId,
+    conversation: &ConversationId,
+    until: Timestamp,
+    limit: u32,
+) -> Result<Vec<SaidByUs>, StorageError> {
+    let params = params![connector.as_str(), conversation.as_str(), until, limit];
+    tx.query(&SAID, params, |row| {
+        Ok(SaidByUs {
+            envelope: row.parse(0)?,
+            part: row.get(1)?,
+            native: row.get(2)?,
+            operation: from_json(row, 3)?,
+            at: row.get(4)?,
+        })
+    })
+}
+
+/// A part of an envelope, ended or not.
+pub(crate) struct Part {
+    pub(crate) part: i64,
+    pub(crate) state: OutboxState,
+    pub(crate) attempts: i64,
+    pub(crate) native: Option<String>,
+    pub(crate) last_error: Option<String>,
+    pub(crate) due_at: Option<Timestamp>,
+    pub(crate) changed_at: Timestamp,
+}
+
+/// The parts of an envelope, in order.
+pub(crate) fn envelope(
+    tx: &mut Tx<'_>,
+    connector: &ConnectorId,
+    envelope: &EnvelopeId,
+) -> Result<Vec<Part>, StorageError> {
+    tx.query(&ENVELOPE, params![connector.as_str(), envelope.as_str()], |row| {
+        Ok(Part {
+            part: row.get(0)?,
+            state: row.parse(1)?,
+            attempts: row.get(2)?,
+            native: row.get(3)?,
+            last_error: row.get(4)?,
+            due_at: row.get(5)?,
+            changed_at: row.get(6)?,
+        })
+    })
+}
+
+/// Forgets the content of some entries that ended before `before`, and keeps their keys.
+pub(crate) fn strip(tx: &mut Tx<'_>, before: Timestamp, limit: u32) -> Result<u64, StorageError> {
+    tx.execute(&STRIP, params![before, limit])
+}
+
+/// Removes some keys of entries that ended before `before`.
+pub(crate) fn sweep(tx: &mut Tx<'_>, before: Timestamp, limit: u32) -> Result<u64, StorageError> {
+    tx.execute(&SWEEP, params![before, limit])
+}
