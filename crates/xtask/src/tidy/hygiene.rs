@@ -24,7 +24,11 @@ fn check_package(package: &Package, manifest: &str) -> Vec<Violation> {
     let mut report = |what: String, fix: &str| {
         violations.push(Violation::new(RULE, package.manifest(), what, fix));
     };
-    if !inherits_lints(manifest) {
+    // Its manifest is not read either, so the lints cannot be judged.
+    if !package.dir.starts_with("crates/") {
+        let what = "is outside of crates/, where nothing looks at its sources";
+        report(what.into(), "move the crate into crates/");
+    } else if !inherits_lints(manifest) {
         report("does not take the lints of the workspace".into(), "add [lints] workspace = true");
     }
     if package.publishable {

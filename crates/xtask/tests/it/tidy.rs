@@ -117,6 +117,16 @@ const PLANTS: &[Plant] = &[
     },
     Plant {
         rule: "hygiene",
+        what: "tools/palyra-net/Cargo.toml: is outside of crates/, where nothing looks",
+        plant: |fixture| {
+            let manifest = fixture.read(COMMON).replace("palyra-common", "palyra-net");
+            fixture.write("tools/palyra-net/Cargo.toml", &manifest);
+            fixture.write("tools/palyra-net/src/lib.rs", "//! Calls.\n");
+            fixture.replace("Cargo.toml", "[\"crates/palyra-*\"]", "[\"crates/*\", \"tools/*\"]");
+        },
+    },
+    Plant {
+        rule: "hygiene",
         what: "Cargo.toml: could be published",
         plant: |fixture| fixture.replace(COMMON, "publish.workspace = true\n", ""),
     },

@@ -43,6 +43,17 @@ fn every_crate_takes_the_lints_of_the_workspace() {
 }
 
 #[test]
+fn a_crate_outside_of_the_folder_of_crates_is_told_so() {
+    let mut workspace = Workspace::empty().with_package("palyra-common", &[]);
+    workspace.packages[0].dir = "tools/palyra-common".to_owned();
+    assert_eq!(
+        lines(&check(&workspace)),
+        ["tools/palyra-common/Cargo.toml: is outside of crates/, where nothing looks at its \
+          sources"],
+    );
+}
+
+#[test]
 fn no_crate_is_published() {
     let mut workspace =
         Workspace::empty().with_package("palyra-common", &[]).with_text(MANIFEST, LINTS);
