@@ -22,14 +22,61 @@ const OUT_VARIABLE: &str = "PALYRA_BENCH_OUT";
 struct Bench {
     package: &'static str,
     name: &'static str,
+    /// What it measures, for the help.
+    about: &'static str,
 }
 
 /// Every bench of the workspace.
 const BENCHES: &[Bench] = &[
-    Bench { package: "palyra-daemon", name: "daemon" },
-    Bench { package: "palyra-gateway", name: "outbox" },
-    Bench { package: "palyra-storage", name: "storage" },
+    Bench {
+        package: "palyra-daemon",
+        name: "daemon",
+        about: "what the daemon costs to start, to keep and per request, beside a bare axum server",
+    },
+    Bench {
+        package: "palyra-gateway",
+        name: "outbox",
+        about: "what it costs to bring messages in and out, beside a raw database",
+    },
+    Bench {
+        package: "palyra-storage",
+        name: "storage",
+        about: "how much of the speed of SQLite and Postgres storage keeps",
+    },
 ];
+
+pub(crate) fn help() -> String {
+    let benches: String =
+        BENCHES.iter().map(|bench| format!("  {:8} {}\n", bench.name, bench.about)).collect();
+    format!(
+        "\
+usage: cargo xtask bench [--strict] [NAME…]
+
+Runs the benches of these names, or all:
+
+{benches}
+`make bench BENCH=storage` does the same as `cargo xtask bench storage`, after it has seen to it that
+the machine has what it needs. The figures are shown as a table and kept in
+target/bench/summary.json.
+
+{READING}
+A bench that fails makes the exit code 1; a goal that is missed does so only with --strict.
+"
+    )
+}
+
+/// How the table is read.
+const READING: &str = "\
+Columns of the table:
+
+             ✓ the goal is met, ✗ it is missed, – there is none
+  value      what was measured, in the unit beside it
+  reference  the raw thing without us (the bare database or server), measured in the same run, so
+             that the speed of the machine does not matter
+  ratio      value to reference, as the median over the turns of the run; hence not always exactly
+             the one number divided by the other
+  goal       what the ratio has to be; where there is no ratio, the value
+";
 
 /// What a goal that was missed means for the outcome.
 #[derive(Clone, Copy, PartialEq, Eq)]

@@ -27,6 +27,20 @@ const FILES: &[Generated] = &[
     Generated { path: "schemas/openapi/palyra.json", render: daemon::openapi },
 ];
 
+pub(crate) fn help() -> String {
+    let files: String = FILES.iter().map(|file| format!("  {}\n", file.path)).collect();
+    format!(
+        "\
+usage: cargo xtask codegen [--check]
+
+Writes the files that are made from definitions in Rust, which are committed:
+
+{files}
+With --check it writes nothing, names each file that differs from its definition, and then fails.
+"
+    )
+}
+
 /// Writes every generated file; with `check`, writes nothing, names each file that differs from
 /// what its definition says, and fails if there is one.
 pub(crate) fn run(check: bool) -> Result<()> {

@@ -16,9 +16,8 @@ usage: cargo xtask <command>
 
   tidy                      check layers, lengths, dependencies and docs
   codegen [--check]         write the generated files, or check that they are up to date
-  bench [--strict] [NAME…]  run the benches and collect their figures;
-                            with --strict a missed goal is a failure
-  help                      show this
+  bench [--strict] [NAME…]  run the benches and collect their figures
+  help [COMMAND]            show this, or more about one command; the same as --help
 ";
 
 fn main() -> ExitCode {
@@ -48,14 +47,19 @@ fn run(words: &[&str]) -> Result<bool> {
             bench::run(names, Goals::Required)?
         }
         ["bench", names @ ..] if all_names(names) => bench::run(names, Goals::Shown)?,
-        [] | ["help" | "--help" | "-h"] => {
-            std::io::stdout().lock().write_all(HELP.as_bytes())?;
-            true
-        }
+        [] | ["help" | "--help" | "-h"] => show(HELP)?,
+        ["help", "tidy"] | ["tidy", .., "--help" | "-h"] => show(&tidy::help())?,
+        ["help", "codegen"] | ["codegen", .., "--help" | "-h"] => show(&codegen::help())?,
+        ["help", "bench"] | ["bench", .., "--help" | "-h"] => show(&bench::help())?,
         _ => bail!("unknown arguments: {}\n\n{HELP}", words.join(" ")),
     })
 }
 
 fn all_names(words: &[&str]) -> bool {
     words.iter().all(|word| !word.starts_with('-'))
+}
+
+fn show(text: &str) -> Result<bool> {
+    std::io::stdout().lock().write_all(text.as_bytes())?;
+    Ok(true)
 }

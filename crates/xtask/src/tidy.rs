@@ -44,6 +44,22 @@ const RULES: &[Rule] = &[
     Rule { name: hygiene::RULE, check: hygiene::check },
 ];
 
+pub(crate) fn help() -> String {
+    let rules: Vec<&str> = RULES.iter().map(|rule| rule.name).collect();
+    format!(
+        "\
+usage: cargo xtask tidy
+
+Checks what convention alone cannot hold. A violation is told with its place and what to do, and
+makes the exit code 1.
+
+Rules: {}.
+Each is a file in crates/xtask/src/tidy/.
+",
+        rules.join(", "),
+    )
+}
+
 /// Checks the workspace that the current folder belongs to; says whether it is tidy.
 pub(crate) fn run() -> Result<bool> {
     let metadata = MetadataCommand::new().no_deps().exec()?;

@@ -5,5 +5,6 @@
 mod bench;
 mod bootstrap;
 mod fixture;
+mod help;
 mod install;
 mod tidy;
