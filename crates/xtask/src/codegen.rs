@@ -41,6 +41,11 @@ With --check it writes nothing, names each file that differs from its definition
     )
 }
 
+/// Whether the file at this path, from the root of the repository, is one of those written here.
+pub(crate) fn writes(path: &str) -> bool {
+    FILES.iter().any(|file| file.path == path)
+}
+
 /// Writes every generated file; with `check`, writes nothing, names each file that differs from
 /// what its definition says, and fails if there is one.
 pub(crate) fn run(check: bool) -> Result<()> {

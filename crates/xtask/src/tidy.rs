@@ -8,6 +8,7 @@ mod confined;
 mod dependencies;
 mod error_codes;
 mod hygiene;
+mod in_sight;
 mod layers;
 mod length;
 mod load;
@@ -37,6 +38,7 @@ const RULES: &[Rule] = &[
     Rule { name: confined::RULE, check: confined::check },
     Rule { name: sql_text::RULE, check: sql_text::check },
     Rule { name: length::RULE, check: length::check },
+    Rule { name: in_sight::RULE, check: in_sight::check },
     Rule { name: purity::RULE, check: purity::check },
     Rule { name: error_codes::RULE, check: error_codes::check },
     Rule { name: config_options::RULE, check: config_options::check },

@@ -10,6 +10,7 @@ use syn::spanned::Spanned as _;
 use super::model::{Violation, Workspace};
 use super::source::{Class, SourceFile};
 use super::tokens::{self, Found, Function};
+use crate::codegen;
 
 pub(crate) const RULE: &str = "length";
 
@@ -86,8 +87,7 @@ fn measure(workspace: &Workspace) -> BTreeMap<Piece, Measure> {
         }
     }
     for (path, text) in &workspace.texts {
-        let is_generated = text.lines().take(5).any(|line| line.contains("@generated"));
-        if path.starts_with(WEB) && !is_generated {
+        if path.starts_with(WEB) && !codegen::writes(path) {
             let measure = Measure { lines: text.lines().count(), line: None };
             measured.insert(Piece::Web { path: path.clone() }, measure);
         }

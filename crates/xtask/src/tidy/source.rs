@@ -4,6 +4,7 @@ use anyhow::Result;
 use proc_macro2::{Delimiter, Span, TokenStream, TokenTree};
 
 use super::tokens;
+use crate::codegen;
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Class {
@@ -17,6 +18,7 @@ pub(crate) struct SourceFile {
     /// Path from the root of the workspace, `/`-separated.
     pub(crate) path: String,
     pub(crate) class: Class,
+    pub(crate) claims_generated: bool,
     pub(crate) syntax: syn::File,
     /// The tokens without inline test modules and other items behind `cfg(test)`.
     pub(crate) product: TokenStream,
@@ -35,7 +37,8 @@ impl SourceFile {
         let product = without_tests(tokens, &mut test_lines);
         Ok(Self {
             path: path.to_owned(),
-            class: classify(path, text),
+            class: classify(path),
+            claims_generated: claims_generated(text),
             syntax,
             product,
             lines: text.lines().count() - test_lines,
@@ -50,41 +53,47 @@ impl SourceFile {
         self.path.rsplit('/').next().unwrap_or(&self.path)
     }
 
-    /// The paths that this file's `#[cfg(test)] mod name;` declarations stand for, without `.rs`.
-    pub(crate) fn test_modules(&self) -> Vec<String> {
+    /// The files that this one declares by `mod name;`.
+    fn declared(&self) -> Vec<Declared> {
         let folder = match self.path.rsplit_once('/') {
             Some((folder, "lib.rs" | "main.rs" | "mod.rs")) => folder,
             _ => self.path.strip_suffix(".rs").unwrap_or(&self.path),
         };
-        let is_test = |attrs: &[syn::Attribute]| {
-            attrs.iter().any(|attr| match &attr.meta {
-                syn::Meta::List(list) => {
-                    list.path.is_ident("cfg") && names_test_only(list.tokens.clone())
-                }
-                syn::Meta::Path(_) | syn::Meta::NameValue(_) => false,
-            })
+        let is_test = |attr: &syn::Attribute| match &attr.meta {
+            syn::Meta::List(list) => {
+                list.path.is_ident("cfg") && names_test_only(list.tokens.clone())
+            }
+            syn::Meta::Path(_) | syn::Meta::NameValue(_) => false,
         };
-        self.syntax
-            .items
-            .iter()
-            .filter_map(|item| match item {
-                syn::Item::Mod(module) if module.content.is_none() && is_test(&module.attrs) => {
-                    Some(format!("{folder}/{}", module.ident))
-                }
-                _ => None,
-            })
-            .collect()
+        let modules = self.syntax.items.iter().filter_map(|item| match item {
+            syn::Item::Mod(module) if module.content.is_none() => Some(Declared {
+                path: format!("{folder}/{}", module.ident),
+                for_tests: module.attrs.iter().any(is_test),
+            }),
+            _ => None,
+        });
+        modules.collect()
     }
 }
 
-/// Marks the files behind `#[cfg(test)] mod name;` as tests, whatever they are called.
+struct Declared {
+    /// Without `.rs`.
+    path: String,
+    for_tests: bool,
+}
+
+/// Marks the files behind `#[cfg(test)] mod name;` as tests, whatever they are called, unless they
+/// are declared a second time for the product.
 pub(crate) fn mark_test_modules(sources: &mut [SourceFile]) {
-    let modules: Vec<String> = sources.iter().flat_map(SourceFile::test_modules).collect();
+    let (tests, shipped): (Vec<Declared>, Vec<Declared>) =
+        sources.iter().flat_map(SourceFile::declared).partition(|module| module.for_tests);
+    let only_tests: Vec<&Declared> =
+        tests.iter().filter(|test| shipped.iter().all(|of| of.path != test.path)).collect();
     for source in sources {
-        let behind_test = modules.iter().any(|module| {
+        let behind_test = only_tests.iter().any(|module| {
             source
                 .path
-                .strip_prefix(module.as_str())
+                .strip_prefix(module.path.as_str())
                 .is_some_and(|rest| rest == ".rs" || rest.starts_with('/'))
         });
         if behind_test {
@@ -97,19 +106,21 @@ fn not_rust(path: &str, span: Span, why: &str) -> anyhow::Error {
     anyhow::anyhow!("{path}:{}: not valid Rust: {why}", span.start().line)
 }
 
-fn classify(path: &str, text: &str) -> Class {
-    const HEADER: usize = 5;
-    let (folders, file) = path.rsplit_once('/').unwrap_or(("", path));
-    let within = |name: &str| folders.split('/').any(|folder| folder == name);
-    if text.lines().take(HEADER).any(|line| line.contains("@generated")) {
-        Class::Generated
-    } else if within("benches") {
-        Class::Bench
-    } else if within("tests") || file == "tests.rs" {
-        Class::Test
-    } else {
-        Class::Product
+/// By the folder of the crate. What stands under `src` is product until `#[cfg(test)]` says otherwise.
+fn classify(path: &str) -> Class {
+    if codegen::writes(path) {
+        return Class::Generated;
     }
+    match path.split('/').nth(2) {
+        Some("benches") => Class::Bench,
+        Some("tests") => Class::Test,
+        _ => Class::Product,
+    }
+}
+
+/// Whether the first lines say so: tools and readers skip such a file.
+pub(crate) fn claims_generated(text: &str) -> bool {
+    text.lines().take(5).any(|line| line.contains("@generated"))
 }
 
 /// Copies `stream` without the items behind `#[cfg(test)]` and `#[test]`, adding the lines that

@@ -1,6 +1,8 @@
 //! What rules find by walking tokens. Unlike a syntax tree, tokens show what stands inside macros.
 
 use proc_macro2::{Delimiter, Group, Ident, TokenStream, TokenTree};
+use syn::Meta;
+use syn::punctuated::Punctuated;
 
 /// A piece of source and the line it starts on.
 #[derive(Debug, PartialEq, Eq)]
@@ -130,6 +132,52 @@ pub(crate) fn modules(stream: &TokenStream) -> Vec<Found<String>> {
         Walk::On
     });
     found
+}
+
+/// The names of macros that are called; of a path, its last word.
+pub(crate) fn macros(stream: &TokenStream) -> Vec<Found<String>> {
+    let mut found = Vec::new();
+    walk(stream, &mut |trees| {
+        if let [TokenTree::Ident(name), TokenTree::Punct(bang), TokenTree::Group(_), ..] = trees
+            && bang.as_char() == '!'
+        {
+            found.push(Found { line: name.span().start().line, value: name.to_string() });
+        }
+        Walk::On
+    });
+    found
+}
+
+/// What attributes say, inner and outer; of `cfg_attr`, what it stands for.
+pub(crate) fn attributes(stream: &TokenStream) -> Vec<Found<Meta>> {
+    let mut found = Vec::new();
+    walk(stream, &mut |trees| {
+        let group = match trees {
+            [TokenTree::Punct(hash), TokenTree::Group(group), ..] if hash.as_char() == '#' => group,
+            [TokenTree::Punct(hash), TokenTree::Punct(bang), TokenTree::Group(group), ..]
+                if hash.as_char() == '#' && bang.as_char() == '!' =>
+            {
+                group
+            }
+            _ => return Walk::On,
+        };
+        let line = group.span().start().line;
+        // Inside of `macro_rules!` an attribute may be a `$variable`, which says nothing yet.
+        let metas = syn::parse2(group.stream()).map(attributes_of).unwrap_or_default();
+        found.extend(metas.into_iter().map(|value| Found { line, value }));
+        Walk::On
+    });
+    found
+}
+
+fn attributes_of(meta: Meta) -> Vec<Meta> {
+    match &meta {
+        Meta::List(list) if list.path.is_ident("cfg_attr") => {
+            let inside = list.parse_args_with(Punctuated::<Meta, syn::Token![,]>::parse_terminated);
+            inside.into_iter().flatten().skip(1).flat_map(attributes_of).collect()
+        }
+        _ => vec![meta],
+    }
 }
 
 /// Every word with the path it ends: `use std::{fs, time::Instant}` gives `std::fs` and

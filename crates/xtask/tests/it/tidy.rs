@@ -51,11 +51,35 @@ const PLANTS: &[Plant] = &[
     },
     Plant {
         rule: "sql text",
-        what: "lib.rs:4: SQL outside of a store module: \"DELETE FROM outbox\"",
+        what: "lib.rs:3: SQL outside of a store module: \"DELETE FROM outbox\"",
         plant: |fixture| {
-            let text = "#[path = \"x.rs\"] mod x;\n#[doc(alias = \"DELETE FROM outbox\")] mod y;\n";
+            let text = "#[doc(alias = \"DELETE FROM outbox\")] mod y;\n";
             fixture.write("crates/palyra-storage/src/lib.rs", &format!("//! Rows.\n\n{text}"));
         },
+    },
+    Plant {
+        rule: "sql text",
+        what: "src/tests.rs:1: SQL outside of a store module: \"DELETE FROM outbox\"",
+        plant: |fixture| {
+            fixture.append("crates/palyra-common/src/lib.rs", "mod tests;\n");
+            let text = "const SWEEP: &str = \"DELETE FROM outbox\";\n";
+            fixture.write("crates/palyra-common/src/tests.rs", text);
+        },
+    },
+    Plant {
+        rule: "in sight",
+        what: "lane.rs: says @generated, but codegen does not write it",
+        plant: |fixture| fixture.replace(LANE, "/// When", "// @generated\n/// When"),
+    },
+    Plant {
+        rule: "in sight",
+        what: "lane.rs:5: include! brings in code that nothing looks at",
+        plant: |fixture| fixture.append(LANE, "include!(\"lanes.in\");\n"),
+    },
+    Plant {
+        rule: "in sight",
+        what: "lane.rs:5: #[path] hides where a module is",
+        plant: |fixture| fixture.append(LANE, "#[path = \"lanes.in\"]\nmod lanes;\n"),
     },
     Plant {
         rule: "length",

@@ -5,13 +5,32 @@ fn class_of(path: &str, text: &str) -> Class {
 }
 
 #[test]
-fn the_path_and_the_header_tell_the_class() {
+fn the_folder_and_the_list_of_generated_files_tell_the_class() {
     assert_eq!(class_of("crates/a/src/lib.rs", ""), Class::Product);
     assert_eq!(class_of("crates/a/src/latest.rs", ""), Class::Product);
-    assert_eq!(class_of("crates/a/src/lane/tests.rs", ""), Class::Test);
     assert_eq!(class_of("crates/a/tests/it/lane.rs", ""), Class::Test);
     assert_eq!(class_of("crates/a/benches/lane.rs", ""), Class::Bench);
-    assert_eq!(class_of("crates/a/src/wire.rs", "// @generated from wire.proto"), Class::Generated);
+    assert_eq!(class_of("crates/a/src/wire.rs", "// @generated from wire.proto"), Class::Product);
+    assert_eq!(class_of("docs/errors.md", ""), Class::Generated);
+}
+
+#[test]
+fn a_name_alone_makes_no_test() {
+    let parse = |path: &str, text: &str| SourceFile::parse(path, text).unwrap();
+    let mut sources = [
+        parse("crates/a/src/lib.rs", "mod tests; mod lane; mod twice;"),
+        parse("crates/a/src/tests.rs", ""),
+        parse("crates/a/src/tests/more.rs", ""),
+        parse("crates/a/src/benches/more.rs", ""),
+        parse("crates/a/src/lane.rs", "#[cfg(feature = \"tests\")] mod tests;"),
+        parse("crates/a/src/lane/tests.rs", ""),
+        parse("crates/a/src/twice.rs", "#[cfg(test)] mod tests; #[cfg(not(test))] mod tests;"),
+        parse("crates/a/src/twice/tests.rs", ""),
+    ];
+    mark_test_modules(&mut sources);
+    for source in sources {
+        assert_eq!(source.class, Class::Product, "{}", source.path);
+    }
 }
 
 #[test]

@@ -123,13 +123,16 @@ fn sql_stands_in_store_modules_migrations_tests_and_the_testkit() {
         "crates/palyra-storage/src/store/outbox.rs",
         "crates/palyra-memory/src/facts/store.rs",
         "crates/palyra-storage/src/migrations/v1.rs",
-        "crates/palyra-gateway/src/router/tests.rs",
         "crates/palyra-gateway/tests/it/router.rs",
         "crates/palyra-storage/benches/storage.rs",
         "crates/palyra-testkit/src/postgres.rs",
     ] {
         check_at(path, STATEMENT, &[]);
     }
+    let tests = Workspace::empty()
+        .with_source("crates/palyra-gateway/src/router.rs", "#[cfg(test)] mod tests;")
+        .with_source("crates/palyra-gateway/src/router/tests.rs", STATEMENT);
+    assert_eq!(lines(&check(&tests)), [""; 0]);
     check_at(
         "crates/palyra-gateway/src/router.rs",
         STATEMENT,
