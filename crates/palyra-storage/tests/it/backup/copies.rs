@@ -7,6 +7,7 @@ use palyra_common::error::ErrorCode;
 use palyra_storage::backup::{self, BackupError, PutBack};
 use palyra_storage::{Database, MIGRATIONS, OpenOptions, SCHEMA_VERSION, params};
 use palyra_testkit::crash::CrashPlan;
+use palyra_testkit::fs::SmallDisk;
 use palyra_testkit::process::{is_reexecuted, reexec_test};
 
 use super::{check_code, files, unwatched};
@@ -211,6 +212,29 @@ async fn a_database_in_use_is_not_replaced() {
     let refused = migrated.put_back(&migrated.copy()).await.unwrap_err();
     check_code(&refused, ErrorCode::StorageLocked);
     db.close().await;
+}
+
+/// What an earlier attempt has left unfinished stays so when the next one fails.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_full_disk_changes_nothing() {
+    let migrated = Migrated::new().await;
+    let database = std::fs::read(migrated.path().join("palyra.db")).unwrap();
+    let Some(disk) = SmallDisk::mount(4 << 20).unwrap() else { return };
+    let (copy, coming) = ("palyra.db.schema.copy", "palyra.db.unfinished-return");
+    std::fs::write(disk.path().join("palyra.db"), &database).unwrap();
+    std::fs::copy(migrated.copy(), disk.path().join(copy)).unwrap();
+    // As much as fits; the rest does not matter.
+    let _ = std::fs::write(disk.path().join("filler"), vec![0_u8; 8 << 20]);
+    let options = OpenOptions::in_directory(disk.path());
+    for begun_before in [false, true] {
+        if begun_before {
+            std::fs::File::create(disk.path().join(coming)).unwrap();
+        }
+        let refused = backup::put_back(disk.path().join(copy), options.clone()).await.unwrap_err();
+        check_code(&refused, ErrorCode::StorageDiskFull);
+        assert_eq!(disk.path().join(coming).exists(), begun_before);
+        assert_eq!(std::fs::read(disk.path().join("palyra.db")).unwrap(), database);
+    }
 }
 
 /// The child: puts a copy back.
