@@ -69,7 +69,7 @@ pub(crate) enum Origin {
 }
 
 /// One broken rule: where, what is wrong, what to do.
-#[derive(Debug, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Violation {
     pub(crate) rule: &'static str,
     pub(crate) path: String,

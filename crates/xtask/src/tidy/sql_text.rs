@@ -1,185 +1,84 @@
 //! SQL is spelled in `store` modules and nowhere else, so that one file knows a table's columns.
 
-use std::sync::LazyLock;
+mod statement;
 
-use regex::Regex;
+use std::collections::BTreeMap;
 
 use super::model::{Violation, Workspace};
-use super::tokens;
+use super::source::SourceFile;
+use super::tokens::{self, Found};
+use statement::{Statement, recognise};
 
 pub(crate) const RULE: &str = "sql text";
 
 /// Where the engines' own session statements may stand.
 const ENGINES: &str = "crates/palyra-storage/src/engine/";
 
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Statement {
-    /// Names tables or columns.
-    Data,
-    /// Speaks to the engine about the connection or the transaction; names no table.
-    Session,
-}
+/// What makes a statement of a text, whatever the text is put together from, and where it is made.
+const MACROS: &[&str] = &["sql", "claim_sql", "hold_sql", "lock_sql"];
+const MACROS_HOME: &str = "crates/palyra-storage/src/sql.rs";
 
 pub(crate) fn check(workspace: &Workspace) -> Vec<Violation> {
-    let mut violations = Vec::new();
     let elsewhere = workspace.sources.iter().filter(|source| {
-        source.is_product() && !is_store(&source.path) && !source.path.contains("/palyra-testkit/")
+        source.is_product()
+            && !is_store(&source.path)
+            && !source.path.starts_with("crates/palyra-testkit/")
     });
-    for source in elsewhere {
-        for literal in tokens::strings(&source.product) {
-            let Some(statement) = recognise(&literal.value) else {
-                continue;
-            };
-            if statement == Statement::Session && source.path.starts_with(ENGINES) {
-                continue;
-            }
-            let what = format!("SQL outside of a store module: {}", excerpt(&literal.value));
-            let fix = "move it to the store.rs, or the file under store/, of the table it names";
-            violations.push(Violation::new(RULE, &source.path, what, fix).at(literal.line));
-        }
-    }
-    violations
+    elsewhere.flat_map(|source| [check_texts(source), check_macros(source)].concat()).collect()
 }
 
-fn is_store(path: &str) -> bool {
-    let (folders, file) = path.rsplit_once('/').unwrap_or(("", path));
-    file == "store.rs" || folders.split('/').any(|folder| matches!(folder, "store" | "migrations"))
-}
-
-/// What kind of SQL a string holds, if any.
-///
-/// Keywords in capitals are taken at their word where a statement can start. In small letters they
-/// are also English, so there the shape has to be one that prose does not have.
-pub(crate) fn recognise(text: &str) -> Option<Statement> {
-    let text = without_arguments(text.trim());
-    let small = text.to_ascii_lowercase();
-    let matches = |pattern: &&Pattern| match pattern.letters {
-        Letters::AsWritten => pattern.regex.is_match(&text),
-        Letters::Any => pattern.regex.is_match(&small),
+fn check_texts(source: &SourceFile) -> Vec<Violation> {
+    let is_engine = source.path.starts_with(ENGINES);
+    let texts = tokens::strings(&source.product).into_iter();
+    let statements = texts.filter(|text| match recognise(&text.value) {
+        Some(Statement::Data) => true,
+        Some(Statement::Session) => !is_engine,
+        None => false,
+    });
+    let report = |text: Found<String>| {
+        let what = format!("SQL outside of a store module: {}", excerpt(&text.value));
+        Violation::new(RULE, &source.path, what, FIX).at(text.line)
     };
-    PATTERNS.iter().find(matches).map(|pattern| pattern.statement)
+    statements.map(report).collect()
 }
 
-/// Empties brackets that hold no query of their own, so that `extract(epoch FROM now())` does not
-/// look like a table is read.
-fn without_arguments(text: &str) -> String {
-    let mut kept = String::with_capacity(text.len());
-    let mut depth = 0_usize;
-    for (at, letter) in text.char_indices() {
-        let inside = text[at + letter.len_utf8()..].trim_start().get(..6).unwrap_or_default();
-        let opens_query = inside.eq_ignore_ascii_case("SELECT");
-        match letter {
-            '(' if depth > 0 || !opens_query => depth += 1,
-            ')' if depth > 1 => depth -= 1,
-            ')' if depth == 1 => {
-                depth = 0;
-                kept.push_str("()");
+fn check_macros(source: &SourceFile) -> Vec<Violation> {
+    if source.path.starts_with(ENGINES) || source.path == MACROS_HOME {
+        return Vec::new();
+    }
+    let called = tokens::macros(&source.product).into_iter().map(|call| (call.line, call.value));
+    let mut made: BTreeMap<usize, String> = called
+        .filter(|(_, name)| MACROS.contains(&name.as_str()))
+        .map(|(line, name)| (line, format!("{name}!")))
+        .collect();
+    for path in tokens::paths(&source.product) {
+        let words: Vec<&str> = path.value.iter().map(String::as_str).collect();
+        match words.as_slice() {
+            // Under another name its calls would go unseen.
+            ["palyra_storage", name] if MACROS.contains(name) => {
+                made.entry(path.line).or_insert_with(|| format!("{name}!"));
             }
-            _ if depth == 0 => kept.push(letter),
+            [.., "Sql", "from_parts"] => {
+                made.insert(path.line, "Sql::from_parts".to_owned());
+            }
             _ => {}
         }
     }
-    // An opened bracket may never close in a string that is a part of a statement.
-    if depth > 0 {
-        kept.push('(');
-    }
-    kept
-}
-
-struct Pattern {
-    statement: Statement,
-    letters: Letters,
-    regex: Regex,
-}
-
-/// Which letters a pattern is about.
-#[derive(Clone, Copy)]
-enum Letters {
-    AsWritten,
-    Any,
-}
-
-/// A statement starts where the string, a line, another statement or a bracket ends before it.
-const START: &str = r"(?:^|[;(\n])\s*";
-
-/// Statements in capitals, anywhere in the string where one can start.
-const DATA: &[&str] = &[
-    r"SELECT\s(?s:.*)\sFROM\s+[\w\x22{]",
-    r"(?:INSERT|REPLACE)\s+(?:OR\s+[A-Z]+\s+)?INTO\s",
-    r"UPDATE\s+(?:OR\s+[A-Z]+\s+|ONLY\s+)?[\w.\x22{}]+\s+(?:AS\s+\w+\s+)?SET\s",
-    r"DELETE\s+FROM\s",
-    r"TRUNCATE\s+(?:TABLE\s+)?[\w\x22{]+\s*(?:;|$)",
-    r"WITH\s+(?:RECURSIVE\s+)?\w+\s*(?:\(\)\s*)?AS\s+(?:NOT\s+)?(?:MATERIALIZED\s+)?\(",
-    r"CREATE\s+(?:[A-Z]+\s+){0,2}(?:TABLE|INDEX|VIEW|TRIGGER|FUNCTION|SEQUENCE|TYPE|SCHEMA|DATABASE)\s",
-    r"ALTER\s+(?:TABLE|INDEX|VIEW|TYPE|SEQUENCE|SCHEMA|DATABASE)\s",
-    r"DROP\s+(?:TABLE|INDEX|VIEW|TRIGGER|FUNCTION|SEQUENCE|TYPE|SCHEMA|DATABASE)\s",
-    r"COPY\s+[\w\x22{]+\s*(?:\(\)\s*)?(?:FROM|TO)\s",
-    r"LOCK\s+TABLE\s",
-];
-
-/// Statements that name no table, recognised only as the whole string.
-const SESSION: &[&str] = &[
-    r"BEGIN(?:\s+(?:IMMEDIATE|EXCLUSIVE|DEFERRED|TRANSACTION|READ|ISOLATION)\b[\w\s,]*)?",
-    r"begin\s+(?:immediate|exclusive|deferred|transaction)",
-    r"START\s+TRANSACTION\b[\w\s,]*",
-    r"(?:COMMIT|ROLLBACK)(?:\s+(?:TRANSACTION|WORK|PREPARED\s+\S+))?",
-    r"ROLLBACK\s+TO\s+(?:SAVEPOINT\s+)?\S+",
-    r"(?:SAVEPOINT|RELEASE|RELEASE\s+SAVEPOINT|LISTEN|UNLISTEN|NOTIFY)\s+[\w\x22{}*]+",
-    r"SET\s+(?:LOCAL\s+|SESSION\s+)?[\w.]+\s*(?:=|TO\s).*",
-    r"SET\s+(?:LOCAL\s+|SESSION\s+)?(?:TRANSACTION|CHARACTERISTICS|CONSTRAINTS)\s.*",
-    r"SHOW\s+[\w.]+",
-    r"VACUUM(?:\s+INTO\s+\S+|\s+(?:FULL|ANALYZE))?",
-    r"(?:ANALYZE|REINDEX|CHECKPOINT)",
-    r"ATTACH\s+DATABASE\s.+",
-    r"SELECT\s+(?:\d+|[\w.]+\(\))(?:\s+AS\s+\w+)?",
-];
-
-/// Parts of statements: a string that starts like this was cut out of one.
-const FRAGMENTS: &[&str] = &[
-    r"WHERE\s+[\w.\x22{}(]+\s*(?:=|<|>|!=|\s(?:IN|IS|LIKE|NOT|BETWEEN)\s)",
-    r"(?:ORDER|GROUP)\s+BY\s+[\w.\x22{]",
-    r"(?:LEFT\s+|INNER\s+|CROSS\s+)*JOIN\s+\w+\s",
-    r"ON\s+CONFLICT\s*(?:\(|DO\s)",
-    r"(?:FROM|RETURNING)\s+[a-z_]\w*(?:\s*,\s*\w+)*$",
-    r"VALUES\s*\(",
-];
-
-/// The same in small or mixed letters, with enough around the keywords to tell them from English.
-const SMALL: &[&str] = &[
-    r"select\s+(?:distinct\s+)?[\w.]+\s+from\s+[\w.]+(?:\s+limit\s.*)?$",
-    r"select\s+\d+\s+from\s+[\w.]+",
-    r"with\s+(?:recursive\s+)?\w+\s*(?:\(\)\s*)?as\s+\(select\s",
-    r"select\s+(?:\*|[\w.]+\(.*\)|[\w.]+(?:\s*,\s*[\w.*]+)+)\s+from\s+[\w.]+",
-    r"select\s+[\w.]+\s+from\s+[\w.]+\s*(?:;|\s+where\s+[\w.]+\s*(?:=|<|>|in\s|is\s)|\s+(?:order|group)\s+by\s)",
-    r"(?:insert|replace)\s+into\s+[\w.]+\s*(?:\(|(?:default\s+)?values\b|select\s)",
-    r"update\s+[\w.]+\s+set\s+[\w.]+\s*=",
-    r"delete\s+from\s+[\w.]+(?:\s+where\s+[\w.]+\s*(?:=|<|>|in\s|is\s)|\s*(?:;|$))",
-    r"create\s+(?:unique\s+|temp\s+|temporary\s+|virtual\s+)?table\s+(?:if\s+not\s+exists\s+)?[\w.]+\s*(?:\(|using\s)",
-    r"create\s+(?:unique\s+)?index\s+(?:if\s+not\s+exists\s+)?[\w.]+\s+on\s+[\w.]+\s*\(",
-    r"alter\s+table\s+[\w.]+\s+(?:add|drop|rename|alter)\s",
-    r"drop\s+(?:table|index|view|trigger)\s+(?:if\s+exists\s+[\w.]+|[\w.]+\s*(?:;|$))",
-];
-
-static PATTERNS: LazyLock<Vec<Pattern>> = LazyLock::new(|| {
-    let compile_for = |letters, statement, source: String| Pattern {
-        statement,
-        letters,
-        regex: Regex::new(&source).expect("the patterns above are valid"),
+    let report = |(line, name): (usize, String)| {
+        let what = format!("{name} outside of a store module");
+        Violation::new(RULE, &source.path, what, FIX).at(line)
     };
-    let compile = |statement, source| compile_for(Letters::AsWritten, statement, source);
-    let data = DATA.iter().map(|body| compile(Statement::Data, format!("{START}{body}")));
-    let small = SMALL
-        .iter()
-        .map(|body| compile_for(Letters::Any, Statement::Data, format!("{START}{body}")));
-    let fragments = FRAGMENTS.iter().map(|body| compile(Statement::Data, format!("^{body}")));
-    let session =
-        SESSION.iter().map(|body| compile(Statement::Session, format!(r"^(?:{body})\s*;?$")));
-    let pragma = compile(
-        Statement::Session,
-        format!(r"{START}(?:PRAGMA|pragma)\s+[\w.{{}}]+\s*(?:=|\(|;|$)"),
-    );
-    data.chain(small).chain(fragments).chain(session).chain([pragma]).collect()
-});
+    made.into_iter().map(report).collect()
+}
+
+const FIX: &str =
+    "move it to src/store.rs, or the file under src/store/, of the crate that owns the table";
+
+/// The `store` module of a crate; a folder of that name elsewhere is none.
+fn is_store(path: &str) -> bool {
+    let parts: Vec<&str> = path.split('/').collect();
+    matches!(parts.as_slice(), ["crates", _, "src", "store.rs"] | ["crates", _, "src", "store", ..])
+}
 
 fn excerpt(text: &str) -> String {
     const SHOWN: usize = 50;

@@ -67,6 +67,19 @@ const PLANTS: &[Plant] = &[
         },
     },
     Plant {
+        rule: "sql text",
+        what: "lane.rs:5: sql! outside of a store module",
+        plant: |fixture| fixture.append(LANE, "const A: Sql = sql!(include_str!(\"a.txt\"));\n"),
+    },
+    Plant {
+        rule: "sql text",
+        what: "lane/store/rows.rs:1: SQL outside of a store module: \"DELETE FROM outbox\"",
+        plant: |fixture| {
+            let text = "const SWEEP: &str = \"DELETE FROM outbox\";\n";
+            fixture.write("crates/palyra-common/src/lane/store/rows.rs", text);
+        },
+    },
+    Plant {
         rule: "in sight",
         what: "lane.rs: says @generated, but codegen does not write it",
         plant: |fixture| fixture.replace(LANE, "/// When", "// @generated\n/// When"),

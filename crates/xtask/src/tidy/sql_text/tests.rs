@@ -42,6 +42,25 @@ fn statements_are_recognised() {
         "drop table outbox",
         "with due as (select id from outbox) delete from outbox",
         "exists (select 1 from outbox)",
+        "-- what is due\nSELECT id FROM outbox",
+        "/* what is due */ SELECT id FROM outbox",
+        "/* a */\n-- b\n  WHERE id = $1",
+        "SELECT id, /* not lane, */ due_at FROM outbox",
+        "EXPLAIN SELECT id FROM outbox",
+        "EXPLAIN QUERY PLAN SELECT id FROM outbox",
+        "EXPLAIN (ANALYZE, BUFFERS) DELETE FROM outbox",
+        "explain analyze select id from outbox",
+        "MERGE INTO outbox USING due ON outbox.id = due.id WHEN MATCHED THEN DELETE",
+        "merge into outbox using due on outbox.id = due.id when matched then delete",
+        "select id, count(*) from outbox",
+        "select id, due_at as due from outbox",
+        "select due_at as due from outbox",
+        "select coalesce(due_at, $1) as due, lane from outbox",
+        "select o.id from outbox o where o.id = $1",
+        "select id from outbox as o join lanes as l on l.id = o.lane",
+        "select \"id\" from {table}",
+        "update outbox as o set due_at = $1",
+        "delete from outbox as o where o.id = $1",
     ] {
         assert_eq!(recognise(text), Some(Statement::Data), "{text}");
     }
@@ -105,6 +124,15 @@ fn prose_and_clauses_without_a_name_are_not_sql() {
         "values (one per line)",
         "returning to the caller",
         "FOR UPDATE SKIP LOCKED",
+        "explain select rows",
+        "EXPLAIN what was SELECTED",
+        "merge into main using a rebase",
+        "MERGE conflicts",
+        "-- a separator --",
+        "--help",
+        "accepts */* and text/*",
+        "select it as the default from now on",
+        "select one channel as default, then another, from the list",
     ] {
         assert_eq!(recognise(text), None, "{text}");
     }
@@ -118,11 +146,11 @@ fn check_at(path: &str, text: &str, expected: &[&str]) {
 }
 
 #[test]
-fn sql_stands_in_store_modules_migrations_tests_and_the_testkit() {
+fn sql_stands_in_store_modules_tests_benches_and_the_testkit() {
     for path in [
+        "crates/palyra-storage/src/store.rs",
         "crates/palyra-storage/src/store/outbox.rs",
-        "crates/palyra-memory/src/facts/store.rs",
-        "crates/palyra-storage/src/migrations/v1.rs",
+        "crates/palyra-storage/src/store/outbox/ended.rs",
         "crates/palyra-gateway/tests/it/router.rs",
         "crates/palyra-storage/benches/storage.rs",
         "crates/palyra-testkit/src/postgres.rs",
@@ -133,13 +161,42 @@ fn sql_stands_in_store_modules_migrations_tests_and_the_testkit() {
         .with_source("crates/palyra-gateway/src/router.rs", "#[cfg(test)] mod tests;")
         .with_source("crates/palyra-gateway/src/router/tests.rs", STATEMENT);
     assert_eq!(lines(&check(&tests)), [""; 0]);
-    check_at(
+    for path in [
         "crates/palyra-gateway/src/router.rs",
-        STATEMENT,
-        &[
-            "crates/palyra-gateway/src/router.rs:1: SQL outside of a store module: \"SELECT id FROM \
-           outbox\"",
-        ],
+        "crates/palyra-gateway/src/router/store.rs",
+        "crates/palyra-gateway/src/router/store/rules.rs",
+        "crates/palyra-gateway/src/migrations/v1.rs",
+        "crates/palyra-gateway/store/rules.rs",
+    ] {
+        let said = "SQL outside of a store module: \"SELECT id FROM outbox\"";
+        check_at(path, STATEMENT, &[&format!("{path}:1: {said}")]);
+    }
+}
+
+#[test]
+fn statements_are_made_in_store_modules() {
+    let path = "crates/palyra-gateway/src/router.rs";
+    for (text, name) in [
+        ("const A: Sql = sql!(include_str!(\"a.txt\"));", "sql!"),
+        (
+            "const A: Sql = palyra_storage::claim_sql!(concat!(\"SEL\", \"ECT\"), \"\");",
+            "claim_sql!",
+        ),
+        ("const A: Sql = hold_sql!(TEXT);", "hold_sql!"),
+        ("const A: Sql = lock_sql![TEXT];", "lock_sql!"),
+        ("use palyra_storage::{Tx, sql as statement};", "sql!"),
+        ("const A: Sql = Sql::from_parts(TEXT, TEXT);", "Sql::from_parts"),
+    ] {
+        let said = format!("{path}:1: {name} outside of a store module");
+        check_at(path, text, &[&said]);
+        check_at("crates/palyra-gateway/src/store/rules.rs", text, &[]);
+        check_at("crates/palyra-gateway/benches/router.rs", text, &[]);
+    }
+    check_at(path, "fn sql(sql: &str) { macro_rules! sql { () => {} } }", &[]);
+    check_at(
+        "crates/palyra-storage/src/engine/sqlite.rs",
+        "const NOW: Sql = sql!(\"SELECT unixepoch()\");",
+        &[],
     );
 }
 
@@ -170,7 +227,7 @@ fn macros_and_raw_strings_are_looked_into_and_comments_are_not() {
 /// DELETE FROM outbox
 fn claim() {
     // DELETE FROM outbox
-    sql!(format!(r#"DELETE FROM {outbox} WHERE a_very_long_column_name = $1"#));
+    run!(format!(r#"DELETE FROM {outbox} WHERE a_very_long_column_name = $1"#));
 }
 
 #[cfg(test)]
