@@ -1,31 +1,226 @@
-//! Data directories of earlier schemas.
+//! Data directories of earlier schemas, kept in `tests/fixtures`.
 
-use crate::daemon::{Daemon, palyrad};
+mod make;
+mod rows;
 
-/// Every fixture of a released schema is opened by the daemon, and works.
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use palyra_common::time::Clock;
+use palyra_storage::blob::{BlobId, BlobStore};
+use palyra_storage::{
+    Database, MIGRATIONS, OpenOptions, SCHEMA_VERSION, Sql, StorageConfig, SystemClock, Tx, params,
+    sql,
+};
+use palyra_testkit::process::Builder;
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
+
+use crate::daemon::{Daemon, LIMIT, palyrad};
+
+const ECHO: &str = "/admin/v1/channels/echo:default";
+const BLOB: &[u8] = b"what was attached";
+/// The first schema whose daemon was there to be used.
+const FIRST: i64 = 6;
+
+/// What a data directory does not tell by itself.
+#[derive(Serialize, Deserialize)]
+struct Known {
+    bearer: String,
+    secret: String,
+}
+
+fn fixtures() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures")
+}
+
+/// Opens a data directory without migrating it any further.
+fn at_schema(data: &Path, schema: i64) -> OpenOptions {
+    let known = MIGRATIONS.iter().take_while(|step| step.version <= schema).count();
+    OpenOptions { migrations: &MIGRATIONS[..known], ..OpenOptions::in_directory(data) }
+}
+
+/// Beside the data, so that it comes with them.
+fn with_key(builder: Builder, data: &Path) -> Builder {
+    builder.data_dir(data).env("PALYRA_VAULT_KEY_FILE", data.join("vault.key"))
+}
+
+/// A copy of the data directory of each schema, with its number.
+fn copies() -> impl Iterator<Item = (i64, tempfile::TempDir)> {
+    (FIRST..=SCHEMA_VERSION).map(|schema| {
+        let kept = fixtures().join(format!("schema-{schema}"));
+        assert!(kept.exists(), "schema {schema} has no data directory: see {:?}", fixtures());
+        let folder = tempfile::tempdir().unwrap();
+        make::copy(&kept, folder.path());
+        (schema, folder)
+    })
+}
+
+#[tokio::test]
+async fn migrations_lose_no_row_and_no_value() {
+    for (schema, folder) in copies() {
+        rows::check_that_nothing_is_lost(folder.path(), schema).await;
+    }
+}
+
 #[test]
 fn the_data_directory_of_every_earlier_schema_opens_and_works() {
-    let fixtures =
-        std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../palyra-storage/tests/fixtures");
-    let mut opened = 0;
-    for entry in std::fs::read_dir(fixtures).unwrap() {
-        let path = entry.unwrap().path();
-        if path.extension().is_none_or(|kind| kind != "db") {
-            continue;
+    let runtime = tokio::runtime::Runtime::new().unwrap();
+    for (schema, folder) in copies() {
+        println!("schema {schema}");
+        let data = folder.path();
+        runtime.block_on(end_just_now(data, schema));
+        let mut daemon = Daemon::of(with_key(palyrad(), data));
+        let known = std::fs::read_to_string(data.join("known.json")).unwrap();
+        check_access(&daemon, &serde_json::from_str(&known).unwrap(), schema);
+        if schema >= 6 {
+            check_what_was_said(&daemon);
+            check_what_waits(&daemon, data);
         }
-        let folder = tempfile::tempdir().unwrap();
-        std::fs::copy(&path, folder.path().join("palyra.db")).unwrap();
-        let daemon = Daemon::of(palyrad().data_dir(folder.path()));
-        let value = r#"{"value": "a secret of today"}"#;
-        let stored = daemon.local("PUT", "/admin/v1/secrets/global/x", value);
-        assert_eq!(stored.status, 200, "{path:?}: {stored:?}");
+        let verified = daemon.local("POST", "/admin/v1/events/verify", "").json();
+        assert!(
+            verified["fault"].is_null() && verified["entries"].as_i64() > Some(5),
+            "{verified}"
+        );
+        daemon.process.terminate(LIMIT).unwrap();
+        runtime.block_on(check_blob(data));
+    }
+}
+
+/// Databases that hold only what the ground has, for schemas without a data directory too.
+#[test]
+fn the_database_of_every_earlier_schema_opens() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../palyra-storage/tests/fixtures");
+    for schema in 1..=SCHEMA_VERSION {
+        let data = tempfile::tempdir().unwrap();
+        let database = folder.join(format!("sqlite-schema-{schema}.db"));
+        std::fs::copy(database, data.path().join("palyra.db")).unwrap();
+        let daemon = Daemon::of(palyrad().data_dir(data.path()));
+        let value = json!({ "value": "a secret of today" });
+        assert_eq!(daemon.ask("PUT", "/admin/v1/secrets/global/x", &value).status, 200);
         let verified = daemon.local("POST", "/admin/v1/events/verify", "").json();
         assert!(
             verified["fault"].is_null() && verified["entries"].as_i64() > Some(2),
             "{verified}"
         );
         assert_eq!(daemon.tcp("POST", &daemon.login_path(), &[], "").status, 303);
-        opened += 1;
     }
-    assert_eq!(opened, palyra_storage::SCHEMA_VERSION, "every schema has a fixture");
+}
+
+/// What has ended is kept for some weeks, and the fixtures grow older than that.
+async fn end_just_now(data: &Path, schema: i64) {
+    const OUTBOX: Sql = sql!("UPDATE outbox SET changed_at = $1");
+    const HISTORY: Sql = sql!("UPDATE outbox_history SET ended_at = $1");
+    const INBOUND: Sql = sql!("UPDATE inbound_events SET received_at = $1");
+    let tables: &[Sql] = match schema {
+        ..=3 => &[],
+        4..=6 => &[OUTBOX, HISTORY, INBOUND],
+        7.. => &[OUTBOX, INBOUND],
+    };
+    let now = SystemClock.now().as_unix_millis();
+    let db = Database::open(at_schema(data, schema)).await.unwrap();
+    let end = move |tx: &mut Tx<'_>| {
+        tables.iter().try_for_each(|table| tx.execute(table, params![now]).map(drop))
+    };
+    db.write(end).await.unwrap();
+    db.close().await;
+}
+
+fn count(list: &Value) -> usize {
+    list["items"].as_array().unwrap().len()
+}
+
+/// Who could come in before still can, and what was configured and kept secret is as it was.
+fn check_access(daemon: &Daemon, known: &Known, schema: i64) {
+    let bearer = format!("Authorization: Bearer {}", known.bearer);
+    let who = daemon.tcp("GET", "/admin/v1/whoami", &[&bearer], "").json();
+    let scopes = json!(["status:read", "tokens:read", "tokens:write"]);
+    assert_eq!((&who["credential"], &who["scopes"]), (&json!("token"), &scopes), "{who}");
+    assert_eq!(count(&daemon.tcp("GET", "/admin/v1/tokens", &[&bearer], "").json()), 3);
+    let forbidden = daemon.tcp("GET", "/admin/v1/secrets", &[&bearer], "");
+    assert_eq!(forbidden.code(), "auth/forbidden");
+    let people = daemon.get("/admin/v1/principals");
+    assert_eq!(count(&people), if schema < 3 { 1 } else { 2 }, "{people}");
+    let code = daemon.local("POST", "/admin/v1/login-codes", "").json();
+    let (_, link) = code["link"].as_str().unwrap().split_once(&daemon.http.to_string()).unwrap();
+    assert_eq!(daemon.tcp("POST", link, &[], "").status, 303, "the owner logs in once more");
+
+    let secrets = daemon.get("/admin/v1/secrets");
+    assert_eq!(secrets["items"][0]["versions"].as_array().unwrap().len(), 2, "{secrets}");
+    let texts = json!({ "texts": [format!("it is {}.", known.secret)] });
+    let redacted = daemon.ask("POST", "/admin/v1/redact", &texts).json();
+    assert_eq!(redacted["texts"], json!(["it is [redacted:global/fixture]."]), "it is decrypted");
+    assert_eq!(daemon.tcp("GET", "/metrics", &[], "").status, 200, "palyra.toml says so");
+}
+
+fn state(daemon: &Daemon, envelope: &str) -> Value {
+    daemon.get(&format!("{ECHO}/outbox/{envelope}"))["parts"][0]["state"].clone()
+}
+
+/// Connector, rule and messages are there, and nothing moves that was held.
+fn check_what_was_said(daemon: &Daemon) {
+    let channel = daemon.get(ECHO);
+    let (settings, queue) = (&channel["settings"], &channel["queue"]);
+    assert_eq!(
+        (&settings["ledger"], &channel["version"]),
+        (&json!("ledger"), &json!(6)),
+        "{channel}"
+    );
+    assert_eq!(queue["pause_reason"], "an upgrade", "{channel}");
+    let rules = daemon.get("/admin/v1/router/rules?channel=echo:default");
+    let ours = |rule: &&Value| rule["rule"]["conversation"] == "general";
+    let ours = rules["items"].as_array().unwrap().iter().find(ours).unwrap();
+    assert_eq!(ours["rule"]["deny_from"], json!(["bob"]), "{rules}");
+    for (envelope, expected) in [
+        ("delivered", "delivered"),
+        ("dead", "dead"),
+        ("discarded", "cancelled"),
+        ("unknown", "unknown"),
+        ("waiting-1", "pending"),
+        ("waiting-2", "pending"),
+    ] {
+        assert_eq!(state(daemon, envelope), expected, "{envelope}");
+    }
+    for (list, envelope) in [("dead-letters", "dead"), ("unknown", "unknown")] {
+        let items = daemon.get(&format!("{ECHO}/{list}"));
+        assert_eq!(count(&items), 1, "{items}");
+        assert_eq!(items["items"][0]["envelope"], envelope);
+        assert_eq!(items["items"][0]["operation"]["text"], format!("the text of {envelope}"));
+    }
+    let said = daemon.get(&format!("{ECHO}/messages?conversation=general"))["items"].to_string();
+    for text in ["hello", "You said: hello", "the text of delivered", "still there?"] {
+        assert!(said.contains(&format!("\"{text}\"")), "{text}: {said}");
+    }
+}
+
+/// What waits goes out once, what waited for a decision is answered, and the dead rises.
+fn check_what_waits(daemon: &Daemon, data: &Path) {
+    let ledger = || std::fs::read_to_string(data.join("connectors/ledger")).unwrap();
+    let before = ledger().lines().count();
+    assert_eq!(daemon.ask("POST", &format!("{ECHO}/queue/resume"), &Value::Null).status, 200);
+    let replay = format!("{ECHO}/dead-letters/dead/0/replay");
+    assert_eq!(daemon.ask("POST", &replay, &Value::Null).status, 200);
+    let said = format!("{ECHO}/messages?conversation=general");
+    daemon.until(&said, |said| said["items"].to_string().contains("You said: still there?"));
+    daemon.until(ECHO, |channel| channel["waiting"] == 0 && channel["queue"]["sending"] == 0);
+    let ledger = ledger();
+    for text in [
+        "You said: hello",
+        "You said: still there?",
+        "the text of delivered",
+        "the text of dead",
+        "the text of waiting-1",
+        "the text of waiting-2",
+    ] {
+        assert_eq!(ledger.matches(&format!("\"{text}\"")).count(), 1, "{text}: {ledger}");
+    }
+    assert_eq!(ledger.lines().count(), before + 4, "{ledger}");
+}
+
+async fn check_blob(data: &Path) {
+    let db = Database::open(OpenOptions::in_directory(data)).await.unwrap();
+    let clock: Arc<dyn Clock> = Arc::new(SystemClock);
+    let blobs = BlobStore::open(db.clone(), clock, &StorageConfig::default(), data).unwrap();
+    assert_eq!(blobs.get(&BlobId::of(BLOB)).await.unwrap(), BLOB);
+    db.close().await;
 }

@@ -1,0 +1,180 @@
+//! Makes a data directory for `tests/fixtures`: what a daemon leaves behind that people have used.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use palyra_common::time::Clock;
+use palyra_storage::blob::BlobStore;
+use palyra_storage::events::NewEvent;
+use palyra_storage::{Database, JournalStore, StorageConfig, SystemClock};
+use palyra_testkit::process::Process;
+use serde_json::{Value, json};
+
+use super::{BLOB, ECHO, Known, at_schema, fixtures, with_key};
+use crate::daemon::{Daemon, LIMIT};
+
+const CONFIG: &str = "# Others watch this machine.\n[http]\nopen_metrics = true\n";
+/// What belongs to a daemon that runs, and to opening its database.
+const NOT_KEPT: [&str; 4] = ["palyra.lock", "palyra.sock", "palyra.db-wal", "palyra.db-shm"];
+
+/// `cargo test -p palyra-daemon --test it -- --ignored write_the_data_directory`, with
+/// `PALYRA_FIXTURE_DAEMON` for a `palyrad` of before.
+#[test]
+#[ignore = "writes into the repository"]
+fn write_the_data_directory() {
+    let program = std::env::var("PALYRA_FIXTURE_DAEMON")
+        .unwrap_or_else(|_| env!("CARGO_BIN_EXE_palyrad").to_owned());
+    let folder = tempfile::tempdir().unwrap();
+    // Short, and the same wherever this runs.
+    let data = folder.path().join("data");
+    std::fs::create_dir(&data).unwrap();
+    std::fs::write(data.join("palyra.toml"), CONFIG).unwrap();
+    let builder = Process::builder(program).ready_line("palyrad is ready").args([
+        "--http-bind",
+        "127.0.0.1:0",
+        "--grpc-bind",
+        "127.0.0.1:0",
+    ]);
+    let mut daemon = Daemon::of(with_key(builder, &data));
+    let ready = daemon.process.wait_ready(LIMIT).unwrap();
+    let (_, schema) = ready.split_once("schema ").unwrap();
+    let schema: i64 = schema.split(',').next().unwrap().parse().unwrap();
+    let known = live(&daemon, schema);
+    if schema >= 6 {
+        talk(&daemon);
+    }
+    daemon.process.terminate(LIMIT).unwrap();
+    std::fs::write(data.join("known.json"), serde_json::to_string_pretty(&known).unwrap()).unwrap();
+    tokio::runtime::Runtime::new().unwrap().block_on(keep_content(&data, schema));
+    let kept = fixtures().join(format!("schema-{schema}"));
+    let _ = std::fs::remove_dir_all(&kept);
+    copy(&data, &kept);
+    NOT_KEPT.iter().for_each(|name| drop(std::fs::remove_file(kept.join(name))));
+    println!("{}", kept.display());
+}
+
+/// Everything that is in `from`, for its owner alone: a key that others may read is refused, and
+/// Git does not keep who may.
+pub(super) fn copy(from: &Path, to: &Path) {
+    use std::os::unix::fs::PermissionsExt;
+    std::fs::create_dir_all(to).unwrap();
+    for entry in std::fs::read_dir(from).unwrap() {
+        let from = entry.unwrap().path();
+        let to: PathBuf = to.join(from.file_name().unwrap());
+        if from.is_dir() {
+            copy(&from, &to);
+        } else if from.is_file() {
+            std::fs::copy(&from, &to).unwrap();
+            std::fs::set_permissions(&to, std::fs::Permissions::from_mode(0o600)).unwrap();
+        }
+    }
+}
+
+fn sent(daemon: &Daemon, method: &str, path: &str, body: &Value) -> Value {
+    let answer = daemon.ask(method, path, body);
+    assert!((200..300).contains(&answer.status), "{method} {path}: {answer:?}");
+    if answer.body.is_empty() { Value::Null } else { answer.json() }
+}
+
+/// An owner who has logged in, somebody else, tokens, links, and a secret whose key was changed.
+fn live(daemon: &Daemon, schema: i64) -> Known {
+    let link = daemon.login_path();
+    assert_eq!(daemon.tcp("POST", &link, &[], "").status, 303);
+    let secret = format!("fixture-secret-of-schema-{schema}");
+    for value in ["fixture-secret-of-before", &secret] {
+        sent(daemon, "PUT", "/admin/v1/secrets/global/fixture", &json!({ "value": value }));
+    }
+    sent(daemon, "POST", "/admin/v1/secrets/rotate-master", &json!({}));
+    let (_, bearer) = daemon.token(&["status:read", "tokens:read", "tokens:write"]);
+    let headers = [
+        &format!("Authorization: Bearer {bearer}"),
+        "Content-Type: application/json",
+        "Idempotency-Key: fixture",
+    ];
+    let new = json!({ "name": "made by a token", "scopes": ["status:read"] }).to_string();
+    let made = daemon.tcp("POST", "/admin/v1/tokens", &headers, &new);
+    assert_eq!(made.status, 201, "{made:?}");
+    let revoked = daemon.token(&["status:read"]).0;
+    sent(daemon, "DELETE", &format!("/admin/v1/tokens/{revoked}"), &Value::Null);
+    sent(daemon, "POST", "/admin/v1/login-codes", &Value::Null);
+    if schema >= 3 {
+        let anna = json!({ "principal": "operator:anna", "role": "operator" });
+        sent(daemon, "POST", "/admin/v1/principals", &anna);
+    }
+    Known { bearer, secret }
+}
+
+fn send(daemon: &Daemon, conversation: &str, envelope: &str) {
+    let text = format!("the text of {envelope}");
+    let message = json!({ "conversation": conversation, "text": text, "envelope": envelope });
+    sent(daemon, "POST", &format!("{ECHO}/messages"), &message);
+}
+
+fn set(daemon: &Daemon, settings: &Value, queue: &Value) {
+    let mut settings = settings.clone();
+    settings["ledger"] = "ledger".into();
+    sent(daemon, "PUT", ECHO, &json!({ "settings": settings, "queue": queue }));
+}
+
+/// Messages in every state that lasts.
+fn talk(daemon: &Daemon) {
+    let queue = json!({ "max_attempts": 1, "look_after": "1ms", "max_looks": 1 });
+    set(daemon, &json!({}), &queue);
+    let rule =
+        json!({ "direct_messages": "allow", "conversation": "general", "deny_from": ["bob"] });
+    sent(
+        daemon,
+        "POST",
+        "/admin/v1/router/rules",
+        &json!({ "channel": "echo:default", "rule": rule }),
+    );
+    let question = json!({ "conversation": "general", "text": "hello", "message": "question" });
+    let answer = sent(daemon, "POST", &format!("{ECHO}/test"), &question);
+    assert_eq!(answer["routed"], true, "{answer}");
+    send(daemon, "general", "delivered");
+    daemon.until(ECHO, |channel| channel["waiting"] == 0);
+
+    set(daemon, &json!({ "faults": { "request": "transient" } }), &queue);
+    send(daemon, "general", "dead");
+    send(daemon, "general", "discarded");
+    daemon.until(ECHO, |channel| channel["dead"] == 2);
+    sent(daemon, "POST", &format!("{ECHO}/dead-letters/discarded/0/discard"), &Value::Null);
+    let silent = json!({ "deduplicate": false, "tells_history": false,
+        "faults": { "request": "lose" } });
+    set(daemon, &silent, &queue);
+    send(daemon, "general", "unknown");
+    daemon.until(ECHO, |channel| channel["unknown"] == 1);
+
+    set(daemon, &json!({}), &json!({ "max_attempts": 3, "max_waiting": 1 }));
+    sent(daemon, "POST", &format!("{ECHO}/queue/pause"), &json!({ "reason": "an upgrade" }));
+    send(daemon, "general", "waiting-1");
+    send(daemon, "elsewhere", "waiting-2");
+    // There is no room for an answer, so nothing is decided about it.
+    let late = json!({ "conversation": "general", "text": "still there?", "message": "late" });
+    let kept = sent(daemon, "POST", &format!("{ECHO}/test"), &late);
+    assert_eq!(kept["reason"], Value::Null, "{kept}");
+}
+
+/// What no request of a daemon makes yet: a blob that is held, an event, and a sealed segment of
+/// the journal. Their tables are those of the first schema.
+async fn keep_content(data: &Path, schema: i64) {
+    let db = Database::open(at_schema(data, schema)).await.unwrap();
+    let clock: Arc<dyn Clock> = Arc::new(SystemClock);
+    let now = clock.now();
+    let blobs = BlobStore::open(db.clone(), clock, &StorageConfig::default(), data).unwrap();
+    let id = blobs.put(BLOB.into()).await.unwrap();
+    db.try_write(move |tx| BlobStore::hold(tx, &id, "fixture:1", now)).await.unwrap();
+    let event = NewEvent {
+        at: now,
+        kind: "fixture.made".into(),
+        subject: "fixture:1".into(),
+        body: json!({ "schema": schema }),
+    };
+    let emit = move |tx: &mut palyra_storage::Tx<'_>| {
+        tx.emit(event.clone());
+        Ok(())
+    };
+    db.write(emit).await.unwrap();
+    assert!(JournalStore::new(db.clone()).seal(now).await.unwrap());
+    db.close().await;
+}
