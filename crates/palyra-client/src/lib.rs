@@ -5,6 +5,8 @@
 //! time; what goes wrong is a [`ClientError`], which has the envelope of the daemon or one of its
 //! own.
 
+#![warn(missing_docs)]
+
 mod answer;
 mod calls;
 mod channels;

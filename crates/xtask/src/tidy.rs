@@ -17,6 +17,7 @@ mod purity;
 mod report;
 mod source;
 mod sql_text;
+mod strictness;
 mod tokens;
 #[cfg(test)]
 mod workbench;
@@ -39,6 +40,7 @@ const RULES: &[Rule] = &[
     Rule { name: sql_text::RULE, check: sql_text::check },
     Rule { name: length::RULE, check: length::check },
     Rule { name: in_sight::RULE, check: in_sight::check },
+    Rule { name: strictness::RULE, check: strictness::check },
     Rule { name: purity::RULE, check: purity::check },
     Rule { name: error_codes::RULE, check: error_codes::check },
     Rule { name: config_options::RULE, check: config_options::check },

@@ -1,5 +1,6 @@
 //! Some dependencies live in one crate only, so that the rest of the system does not know them.
 
+use super::layers::{self, Place};
 use super::model::{Dependency, Kind, Package, Violation, Workspace};
 
 pub(crate) const RULE: &str = "confined dependencies";
@@ -161,7 +162,21 @@ fn check_package(package: &Package) -> Vec<Violation> {
             let what = format!("{} ships palyra-testkit", package.name);
             Violation::new(RULE, package.manifest(), what, "move it to [dev-dependencies]")
         });
-    escaped.chain(testkit).collect()
+    escaped.chain(testkit).chain(untyped_errors(package)).collect()
+}
+
+/// What tests and tools link may tell its failures as it likes.
+fn untyped_errors(package: &Package) -> Option<Violation> {
+    let place = layers::row(&package.name).map(|row| row.place);
+    if !package.is_library || matches!(place, Some(Place::Tests | Place::Tools)) {
+        return None;
+    }
+    let ships = |of: &Dependency| of.name == "anyhow" && of.kind == Kind::Normal;
+    package.dependencies.iter().any(ships).then(|| {
+        let what = format!("{} is a library and ships anyhow", package.name);
+        let fix = "give its errors types with thiserror, so that callers can tell them apart";
+        Violation::new(RULE, package.manifest(), what, fix)
+    })
 }
 
 impl Confinement {

@@ -6,6 +6,8 @@ use super::model::{Dependency, Kind, Origin, Package, Violation, Workspace};
 
 pub(crate) const RULE: &str = "layers";
 
+const ARCHITECTURE: &str = "ARCHITECTURE.md";
+
 /// Where a crate stands.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub(crate) enum Place {
@@ -100,13 +102,25 @@ fn check_package(workspace: &Workspace, package: &Package) -> Vec<Violation> {
                    code down";
         Violation::new(RULE, package.manifest(), what, fix)
     });
+    let described = rows_of(workspace.text(ARCHITECTURE).unwrap_or_default());
+    let missing = (!described.contains(package.name.as_str())).then(|| {
+        let what = format!("{} has no row in the table of crates", package.name);
+        Violation::new(RULE, ARCHITECTURE, what, "add a row that says what the crate holds")
+    });
     let reached = reachable(workspace, package);
     let seen = row.never.iter().filter(|name| reached.contains(**name)).map(|name| {
         let what = format!("{} reaches {name}, which it must never see", package.name);
         let fix = "move the shared types to palyra-common";
         Violation::new(RULE, package.manifest(), what, fix)
     });
-    upward.chain(seen).collect()
+    upward.chain(seen).chain(missing).collect()
+}
+
+/// The crates of the table: the second cell of `` | layer | `crate` | what it holds | ``.
+fn rows_of(text: &str) -> BTreeSet<&str> {
+    let rows = text.lines().filter(|line| line.starts_with('|'));
+    rows.filter_map(|row| row.split('|').nth(2)?.trim().strip_prefix('`')?.strip_suffix('`'))
+        .collect()
 }
 
 /// A dependency on the testkit outside of tests is reported by the rule on confined dependencies.

@@ -38,6 +38,9 @@ pub(crate) fn workspace(metadata: &Metadata) -> Result<Workspace> {
         }
         Ok(())
     })?;
+    for name in ["Cargo.toml", "ARCHITECTURE.md"] {
+        texts.insert(name.to_owned(), read(&root.join(name))?);
+    }
     source::mark_test_modules(&mut sources);
     let error_codes = palyra_common::ErrorCode::ALL.iter().map(|code| code.as_str().to_owned());
     Ok(Workspace { packages, sources, texts, error_codes: error_codes.collect() })
@@ -74,6 +77,7 @@ fn packages(metadata: &Metadata) -> Result<Vec<Package>> {
                 name: member.name.to_string(),
                 dir: relative(metadata.workspace_root.as_std_path(), folder.as_std_path())?,
                 publishable: member.publish.as_ref().is_none_or(|places| !places.is_empty()),
+                is_library: member.targets.iter().any(cargo_metadata::Target::is_lib),
                 dependencies: dependencies.collect::<Result<_>>()?,
             })
         })

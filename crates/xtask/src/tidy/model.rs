@@ -30,6 +30,7 @@ pub(crate) struct Package {
     /// Folder from the root of the workspace, `/`-separated.
     pub(crate) dir: String,
     pub(crate) publishable: bool,
+    pub(crate) is_library: bool,
     pub(crate) dependencies: Vec<Dependency>,
 }
 

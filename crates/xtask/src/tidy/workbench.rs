@@ -20,6 +20,7 @@ impl Workspace {
             name: name.to_owned(),
             dir: format!("crates/{name}"),
             publishable: false,
+            is_library: false,
             dependencies: dependencies.to_vec(),
         });
         self

@@ -28,8 +28,13 @@ const PLANTS: &[Plant] = &[
         plant: |fixture| {
             let manifest = fixture.read(COMMON).replace("palyra-common", "palyra-extra");
             fixture.write("crates/palyra-extra/Cargo.toml", &manifest);
-            fixture.write("crates/palyra-extra/src/lib.rs", "//! Extra.\n");
+            fixture.write("crates/palyra-extra/src/lib.rs", "#![warn(missing_docs)]\n");
         },
+    },
+    Plant {
+        rule: "layers",
+        what: "ARCHITECTURE.md: palyra-storage has no row in the table of crates",
+        plant: |fixture| fixture.replace("ARCHITECTURE.md", "`palyra-storage`", "storage"),
     },
     Plant {
         rule: "confined dependencies",
@@ -50,11 +55,20 @@ const PLANTS: &[Plant] = &[
         },
     },
     Plant {
+        rule: "confined dependencies",
+        what: "palyra-storage is a library and ships anyhow",
+        plant: |fixture| {
+            fixture.replace(STORAGE, "[dependencies]", "[dependencies]\nanyhow = \"1\"");
+            fixture.append("docs/dependencies.md", "| `anyhow` | `palyra-storage` | ease |\n");
+        },
+    },
+    Plant {
         rule: "sql text",
         what: "lib.rs:3: SQL outside of a store module: \"DELETE FROM outbox\"",
         plant: |fixture| {
             let text = "#[doc(alias = \"DELETE FROM outbox\")] mod y;\n";
-            fixture.write("crates/palyra-storage/src/lib.rs", &format!("//! Rows.\n\n{text}"));
+            let lib = format!("#![warn(missing_docs)]\n\n{text}");
+            fixture.write("crates/palyra-storage/src/lib.rs", &lib);
         },
     },
     Plant {
@@ -93,6 +107,25 @@ const PLANTS: &[Plant] = &[
         rule: "in sight",
         what: "lane.rs:5: #[path] hides where a module is",
         plant: |fixture| fixture.append(LANE, "#[path = \"lanes.in\"]\nmod lanes;\n"),
+    },
+    Plant {
+        rule: "strictness",
+        what: "lane.rs:5: silences unwrap_used in product code",
+        plant: |fixture| fixture.append(LANE, "#[allow(clippy::unwrap_used)]\nfn hasty() {}\n"),
+    },
+    Plant {
+        rule: "strictness",
+        what: "Cargo.toml: [workspace.lints.clippy] has unwrap_used below \"warn\"",
+        plant: |fixture| {
+            fixture.replace("Cargo.toml", "unwrap_used = \"warn\"", "unwrap_used = \"allow\"");
+        },
+    },
+    Plant {
+        rule: "strictness",
+        what: "palyra-common/src/lib.rs: a library crate without #![warn(missing_docs)]",
+        plant: |fixture| {
+            fixture.replace("crates/palyra-common/src/lib.rs", "#![warn(missing_docs)]", "");
+        },
     },
     Plant {
         rule: "length",
@@ -142,9 +175,9 @@ const PLANTS: &[Plant] = &[
     },
     Plant {
         rule: "dependencies",
-        what: "anyhow (used by palyra-storage) has no row",
+        what: "bytes (used by palyra-storage) has no row",
         plant: |fixture| {
-            fixture.replace(STORAGE, "[dependencies]", "[dependencies]\nanyhow = \"1\"");
+            fixture.replace(STORAGE, "[dependencies]", "[dependencies]\nbytes = \"1\"");
         },
     },
     Plant {
@@ -158,7 +191,8 @@ const PLANTS: &[Plant] = &[
         plant: |fixture| {
             let manifest = fixture.read(COMMON).replace("palyra-common", "palyra-net");
             fixture.write("tools/palyra-net/Cargo.toml", &manifest);
-            fixture.write("tools/palyra-net/src/lib.rs", "//! Calls.\n");
+            fixture.write("tools/palyra-net/src/main.rs", "fn main() {}\n");
+            fixture.append("ARCHITECTURE.md", "| 1 ground | `palyra-net` | calls |\n");
             fixture.replace("Cargo.toml", "[\"crates/palyra-*\"]", "[\"crates/*\", \"tools/*\"]");
         },
     },

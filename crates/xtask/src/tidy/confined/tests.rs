@@ -102,3 +102,20 @@ fn a_bench_may_measure_the_raw_thing_and_nothing_that_ships_may_have_it() {
     let other = foreign("rusqlite").kind(Kind::Dev);
     assert_eq!(check(&Workspace::empty().with_package("palyra-identity", &[other])).len(), 1);
 }
+
+#[test]
+fn a_library_has_typed_errors() {
+    let check_library = |name: &str, kind: Kind, expected: &[&str]| {
+        let mut workspace = Workspace::empty().with_package(name, &[foreign("anyhow").kind(kind)]);
+        workspace.packages[0].is_library = true;
+        assert_eq!(lines(&check(&workspace)), expected);
+    };
+    check_library("palyra-testkit", Kind::Normal, &[]);
+    check_library("palyra-gateway", Kind::Dev, &[]);
+    check_one("palyra-daemon", foreign("anyhow"), &[]);
+    check_library(
+        "palyra-gateway",
+        Kind::Normal,
+        &["crates/palyra-gateway/Cargo.toml: palyra-gateway is a library and ships anyhow"],
+    );
+}

@@ -1,8 +1,14 @@
 use super::*;
 use crate::tidy::workbench::{lines, own};
 
+/// A workspace whose crates are all described.
+fn described() -> Workspace {
+    let rows = TABLE.iter().map(|row| format!("| layer | `{}` | things |\n", row.name));
+    Workspace::empty().with_text(ARCHITECTURE, &rows.collect::<String>())
+}
+
 fn check_one(name: &str, dependency: Dependency, expected: &[&str]) {
-    let workspace = Workspace::empty().with_package(name, &[dependency]);
+    let workspace = described().with_package(name, &[dependency]);
     assert_eq!(lines(&check(&workspace)), expected);
 }
 
@@ -85,7 +91,7 @@ fn nothing_uses_the_tools_and_the_guest_sdk_uses_nothing() {
 #[test]
 fn the_client_does_not_reach_storage_through_others() {
     let through = |between: &[Dependency]| {
-        Workspace::empty()
+        described()
             .with_package("palyra-client", &[own("palyra-identity")])
             .with_package("palyra-identity", between)
             .with_package("palyra-storage", &[])
@@ -104,6 +110,19 @@ fn a_crate_without_a_layer_is_named() {
     assert_eq!(
         lines(&check(&workspace)),
         ["crates/palyra-surprise/Cargo.toml: palyra-surprise has no layer"],
+    );
+}
+
+#[test]
+fn every_crate_is_described() {
+    let text = "`palyra-net` calls.\n| 0 values | `palyra-common` | uses `palyra-net` |\n";
+    let workspace = Workspace::empty()
+        .with_text(ARCHITECTURE, text)
+        .with_package("palyra-common", &[])
+        .with_package("palyra-net", &[]);
+    assert_eq!(
+        lines(&check(&workspace)),
+        ["ARCHITECTURE.md: palyra-net has no row in the table of crates"],
     );
 }
 
