@@ -1,7 +1,10 @@
 //! Some dependencies live in one crate only, so that the rest of the system does not know them.
 
+use std::collections::BTreeSet;
+
 use super::layers::{self, Place};
 use super::model::{Dependency, Kind, Package, Violation, Workspace};
+use super::tokens;
 
 pub(crate) const RULE: &str = "confined dependencies";
 
@@ -42,9 +45,21 @@ const CONFINEMENTS: &[Confinement] = &[
             "sea-query*",
             "refinery*",
             "mysql*",
+            "duckdb*",
+            "libsql*",
+            "limbo*",
+            "turso*",
+            "redis*",
+            "fred",
+            "mongodb*",
+            "surrealdb*",
             "redb",
             "sled",
             "rocksdb",
+            "fjall",
+            "heed*",
+            "lmdb*",
+            "persy",
         ],
         features: &[],
         by_default: true,
@@ -69,7 +84,20 @@ const CONFINEMENTS: &[Confinement] = &[
     },
     Confinement {
         what: "an HTTP server",
-        names: &["axum*", "actix-web", "rocket", "warp", "poem", "salvo"],
+        names: &[
+            "axum*",
+            "actix*",
+            "rocket*",
+            "warp",
+            "poem*",
+            "salvo*",
+            "tiny_http",
+            "rouille",
+            "tide",
+            "gotham",
+            "ntex*",
+            "jsonrpsee",
+        ],
         features: &[],
         by_default: true,
         home: SERVERS,
@@ -126,7 +154,8 @@ const CONFINEMENTS: &[Confinement] = &[
 ];
 
 pub(crate) fn check(workspace: &Workspace) -> Vec<Violation> {
-    workspace.packages.iter().flat_map(check_package).collect()
+    let packages = workspace.packages.iter();
+    packages.flat_map(|of| [check_package(of), handed_on(workspace, of)].concat()).collect()
 }
 
 /// Whose benches measure the raw thing beside ours, for which they need it.
@@ -163,6 +192,30 @@ fn check_package(package: &Package) -> Vec<Violation> {
             Violation::new(RULE, package.manifest(), what, "move it to [dev-dependencies]")
         });
     escaped.chain(testkit).chain(untyped_errors(package)).collect()
+}
+
+/// A type of a confined crate in the hands of others is as good as a dependency of theirs.
+fn handed_on(workspace: &Workspace, package: &Package) -> Vec<Violation> {
+    let confined = package
+        .dependencies
+        .iter()
+        .filter(|dependency| CONFINEMENTS.iter().any(|confinement| confinement.covers(dependency)));
+    let names: BTreeSet<String> = confined.map(|of| of.name.replace('-', "_")).collect();
+    let folder = format!("{}/src/", package.dir);
+    let own = workspace.sources.iter().filter(|of| of.is_product() && of.path.starts_with(&folder));
+    let mut violations = Vec::new();
+    for source in own {
+        for path in tokens::handed_on(&source.product) {
+            let Some(name) = path.value.first().filter(|first| names.contains(*first)) else {
+                continue;
+            };
+            let what = format!("hands {name} on to other crates");
+            let fix = "give them a type of our own, or keep it to the crate with pub(crate)";
+            violations.push(Violation::new(RULE, &source.path, what, fix).at(path.line));
+        }
+    }
+    violations.dedup();
+    violations
 }
 
 /// What tests and tools link may tell its failures as it likes.

@@ -134,6 +134,24 @@ pub(crate) fn modules(stream: &TokenStream) -> Vec<Found<String>> {
     found
 }
 
+/// The paths in `pub use`, `pub extern crate` and `pub type`.
+pub(crate) fn handed_on(stream: &TokenStream) -> Vec<Found<Vec<String>>> {
+    let mut found = Vec::new();
+    walk(stream, &mut |trees| {
+        if let [TokenTree::Ident(visibility), TokenTree::Ident(keyword), rest @ ..] = trees
+            && visibility == "pub"
+            && ["use", "extern", "type"].iter().any(|of| keyword == of)
+        {
+            let ends =
+                |tree: &&TokenTree| matches!(tree, TokenTree::Punct(end) if end.as_char() == ';');
+            let item = rest.iter().take_while(|tree| !ends(tree)).cloned().collect();
+            found.extend(paths(&item));
+        }
+        Walk::On
+    });
+    found
+}
+
 /// The names of macros that are called; of a path, its last word.
 pub(crate) fn macros(stream: &TokenStream) -> Vec<Found<String>> {
     let mut found = Vec::new();

@@ -56,6 +56,15 @@ const PLANTS: &[Plant] = &[
     },
     Plant {
         rule: "confined dependencies",
+        what: "store.rs:5: hands rusqlite on to other crates",
+        plant: |fixture| {
+            fixture.replace(STORAGE, "[dependencies]", "[dependencies]\nrusqlite = \"0.41\"");
+            fixture.append("docs/dependencies.md", "| `rusqlite` | `palyra-storage` | rows |\n");
+            fixture.append("crates/palyra-storage/src/store.rs", "pub use rusqlite::Connection;\n");
+        },
+    },
+    Plant {
+        rule: "confined dependencies",
         what: "palyra-storage is a library and ships anyhow",
         plant: |fixture| {
             fixture.replace(STORAGE, "[dependencies]", "[dependencies]\nanyhow = \"1\"");

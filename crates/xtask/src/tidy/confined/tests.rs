@@ -44,6 +44,55 @@ fn a_violation_says_where_the_dependency_belongs() {
 }
 
 #[test]
+fn databases_and_servers_are_known_by_name() {
+    for name in [
+        "duckdb",
+        "libsql",
+        "turso",
+        "redis",
+        "fred",
+        "mongodb",
+        "heed",
+        "fjall",
+        "sled",
+        "tiny_http",
+        "rouille",
+        "tide",
+        "gotham",
+        "ntex",
+        "actix-web",
+        "warp",
+        "rocket",
+        "jsonrpsee",
+    ] {
+        let workspace = Workspace::empty().with_package("palyra-gateway", &[foreign(name)]);
+        assert_eq!(check(&workspace).len(), 1, "{name} is not confined");
+    }
+}
+
+#[test]
+fn what_is_confined_is_not_handed_on() {
+    let path = "crates/palyra-storage/src/database.rs";
+    let check_text = |text: &str, expected: &[&str]| {
+        let raw = [foreign("rusqlite"), foreign("tokio-postgres")];
+        let workspace =
+            Workspace::empty().with_package("palyra-storage", &raw).with_source(path, text);
+        assert_eq!(lines(&check(&workspace)), expected);
+    };
+    for (text, name) in [
+        ("pub use rusqlite;", "rusqlite"),
+        ("pub use rusqlite::{Connection, Row};", "rusqlite"),
+        ("pub mod raw { pub use ::tokio_postgres::Client; }", "tokio_postgres"),
+        ("pub extern crate rusqlite as raw;", "rusqlite"),
+        ("pub type Raw = rusqlite::Connection;", "rusqlite"),
+    ] {
+        check_text(text, &[&format!("{path}:1: hands {name} on to other crates")]);
+    }
+    check_text("pub(crate) use rusqlite::Connection;\nuse tokio_postgres::Client;", &[]);
+    check_text("pub use postgres::Engine;\npub type Rows = Vec<Row>;", &[]);
+}
+
+#[test]
 fn names_that_only_look_alike_are_free() {
     check_one("palyra-gateway", foreign("deadpool"), &[]);
     check_one("palyra-gateway", foreign("tower-http"), &[]);
