@@ -164,9 +164,18 @@ const PLANTS: &[Plant] = &[
     },
     Plant {
         rule: "layer 0 purity",
-        what: "clippy.toml: does not disallow std::thread::sleep",
+        what: "palyra-common depends on chrono, which is not known to be free of clock",
         plant: |fixture| {
-            fixture.replace("crates/palyra-common/clippy.toml", "std::thread::sleep", "drop");
+            fixture.replace(COMMON, "[dependencies]", "[dependencies]\nchrono = \"0.4\"");
+            fixture.append("docs/dependencies.md", "| `chrono` | `palyra-common` | dates |\n");
+        },
+    },
+    Plant {
+        rule: "layer 0 purity",
+        what: "clippy.toml: does not disallow std::path::Path::is_file",
+        plant: |fixture| {
+            let clippy = "crates/palyra-common/clippy.toml";
+            fixture.replace(clippy, "std::path::Path::is_file", "std::mem::drop");
         },
     },
     Plant {

@@ -1,14 +1,9 @@
 use super::*;
 use crate::tidy::model::Dependency;
-use crate::tidy::workbench::{foreign, lines};
+use crate::tidy::workbench::{foreign, lines, own};
 
-const CLIPPY: &str = r#"
-disallowed-methods = [
-    { path = "std::time::SystemTime::now", reason = "told" },
-    { path = "std::time::Instant::now" },
-    "std::thread::sleep",
-]
-"#;
+/// The file of palyra-common itself.
+const CLIPPY: &str = include_str!("../../../../palyra-common/clippy.toml");
 
 fn common(dependencies: &[Dependency]) -> Workspace {
     Workspace::empty()
@@ -71,20 +66,23 @@ fn only_the_shipped_sources_of_layer_0_are_bound() {
 }
 
 #[test]
-fn impure_packages_are_refused() {
-    assert_eq!(
-        lines(&check(&common(&[foreign("ulid"), foreign("tokio").kind(Kind::Dev)]))),
-        [""; 0]
-    );
-    assert_eq!(
-        lines(&check(&common(&[foreign("tokio-util")]))),
-        ["crates/palyra-common/Cargo.toml: palyra-common depends on tokio-util, which brings a \
-          clock, randomness, IO or async"],
-    );
+fn only_packages_known_to_be_pure_are_linked() {
+    let told = |dependency| lines(&check(&common(&[dependency])));
+    for dependency in [foreign("ulid"), own("palyra-policy"), foreign("tokio").kind(Kind::Dev)] {
+        assert_eq!(told(dependency), [""; 0]);
+    }
+    for name in ["chrono", "uuid", "rand", "getrandom", "time", "tokio-util"] {
+        let said = format!(
+            "crates/palyra-common/Cargo.toml: palyra-common depends on {name}, which is not known \
+             to be free of clock, randomness, IO and async"
+        );
+        assert_eq!(told(foreign(name)), [said.as_str()]);
+        assert_eq!(told(foreign(name).kind(Kind::Build)), [said]);
+    }
 }
 
 #[test]
-fn clippy_disallows_the_clock() {
+fn clippy_disallows_the_clock_and_asking_the_disk() {
     let missing = |text: Option<&str>| {
         let workspace = Workspace::empty().with_package("palyra-common", &[]);
         let workspace = match text {
@@ -94,10 +92,15 @@ fn clippy_disallows_the_clock() {
         lines(&check(&workspace))
     };
     assert_eq!(missing(None).len(), DISALLOWED.len());
-    assert_eq!(
-        missing(Some(&CLIPPY.replace("std::thread::sleep", "std::thread::yield_now"))),
-        ["crates/palyra-common/clippy.toml: does not disallow std::thread::sleep"],
-    );
+    for method in DISALLOWED {
+        assert_eq!(
+            missing(Some(&CLIPPY.replace(&format!("\"{method}\""), "\"std::mem::drop\""))),
+            [format!("crates/palyra-common/clippy.toml: does not disallow {method}")],
+        );
+    }
+    let plain: Vec<String> = DISALLOWED.iter().map(|method| format!("{method:?}")).collect();
+    let plain = format!("disallowed-methods = [{}]", plain.join(", "));
+    assert_eq!(missing(Some(&plain)), [""; 0]);
     assert_eq!(
         missing(Some("disallowed-methods = 1")),
         [
