@@ -1,17 +1,18 @@
 //! Makes a data directory for `tests/fixtures`: what a daemon leaves behind that people have used.
 
 use std::path::{Path, PathBuf};
+use std::process::Command;
 use std::sync::Arc;
 
 use palyra_common::time::Clock;
 use palyra_storage::blob::BlobStore;
 use palyra_storage::events::NewEvent;
 use palyra_storage::{Database, JournalStore, StorageConfig, SystemClock};
-use palyra_testkit::process::Process;
+use palyra_testkit::process::{Builder, Process};
 use serde_json::{Value, json};
 
 use super::{BLOB, ECHO, Known, at_schema, fixtures, with_key};
-use crate::daemon::{Daemon, LIMIT};
+use crate::daemon::{Answer, Daemon, LIMIT};
 
 const CONFIG: &str = "# Others watch this machine.\n[http]\nopen_metrics = true\n";
 /// What belongs to a daemon that runs, and to opening its database.
@@ -25,32 +26,51 @@ fn write_the_data_directory() {
     let program = std::env::var("PALYRA_FIXTURE_DAEMON")
         .unwrap_or_else(|_| env!("CARGO_BIN_EXE_palyrad").to_owned());
     let folder = tempfile::tempdir().unwrap();
-    // Short, and the same wherever this runs.
-    let data = folder.path().join("data");
-    std::fs::create_dir(&data).unwrap();
-    std::fs::write(data.join("palyra.toml"), CONFIG).unwrap();
-    let builder = Process::builder(program).ready_line("palyrad is ready").args([
-        "--http-bind",
-        "127.0.0.1:0",
-        "--grpc-bind",
-        "127.0.0.1:0",
-    ]);
-    let mut daemon = Daemon::of(with_key(builder, &data));
-    let ready = daemon.process.wait_ready(LIMIT).unwrap();
+    let data = folder.path();
+    let help = Command::new(&program).arg("--help").output().unwrap().stdout;
+    let builder = Process::builder(program)
+        .ready_line("palyrad is ready")
+        .env_remove("PALYRA_FIXTURE_DAEMON");
+    let builder = with_key(builder, data);
+    let schema = match String::from_utf8_lossy(&help).contains("--http-bind") {
+        true => lived(builder, data),
+        false => started(builder, data),
+    };
+    tokio::runtime::Runtime::new().unwrap().block_on(keep_content(data, schema));
+    let kept = fixtures().join(format!("schema-{schema}"));
+    let _ = std::fs::remove_dir_all(&kept);
+    copy(data, &kept);
+    NOT_KEPT.iter().for_each(|name| drop(std::fs::remove_file(kept.join(name))));
+    println!("{}", kept.display());
+}
+
+fn schema_of(daemon: &Process) -> i64 {
+    let ready = daemon.wait_ready(LIMIT).unwrap();
     let (_, schema) = ready.split_once("schema ").unwrap();
-    let schema: i64 = schema.split(',').next().unwrap().parse().unwrap();
-    let known = live(&daemon, schema);
+    schema.split(',').next().unwrap().parse().unwrap()
+}
+
+/// The first daemon did nothing but start and stop.
+fn started(builder: Builder, data: &Path) -> i64 {
+    std::fs::write(data.join("palyra.toml"), "[storage]\nreaders = 2\n").unwrap();
+    let mut daemon = builder.spawn().unwrap();
+    let schema = schema_of(&daemon);
+    daemon.terminate(LIMIT).unwrap();
+    schema
+}
+
+fn lived(builder: Builder, data: &Path) -> i64 {
+    std::fs::write(data.join("palyra.toml"), CONFIG).unwrap();
+    let ports = ["--http-bind", "127.0.0.1:0", "--grpc-bind", "127.0.0.1:0"];
+    let mut daemon = Daemon::of(builder.args(ports));
+    let schema = schema_of(&daemon.process);
+    let known = serde_json::to_string_pretty(&live(&daemon, schema)).unwrap();
     if schema >= 6 {
         talk(&daemon);
     }
     daemon.process.terminate(LIMIT).unwrap();
-    std::fs::write(data.join("known.json"), serde_json::to_string_pretty(&known).unwrap()).unwrap();
-    tokio::runtime::Runtime::new().unwrap().block_on(keep_content(&data, schema));
-    let kept = fixtures().join(format!("schema-{schema}"));
-    let _ = std::fs::remove_dir_all(&kept);
-    copy(&data, &kept);
-    NOT_KEPT.iter().for_each(|name| drop(std::fs::remove_file(kept.join(name))));
-    println!("{}", kept.display());
+    std::fs::write(data.join("known.json"), known + "\n").unwrap();
+    schema
 }
 
 /// Everything that is in `from`, for its owner alone: a key that others may read is refused, and
@@ -79,7 +99,10 @@ fn sent(daemon: &Daemon, method: &str, path: &str, body: &Value) -> Value {
 /// An owner who has logged in, somebody else, tokens, links, and a secret whose key was changed.
 fn live(daemon: &Daemon, schema: i64) -> Known {
     let link = daemon.login_path();
-    assert_eq!(daemon.tcp("POST", &link, &[], "").status, 303);
+    // At first opening the link was enough.
+    let followed = ["GET", "POST"].map(|method| daemon.tcp(method, &link, &[], ""));
+    let let_in = |answer: &Answer| answer.header("set-cookie").is_some();
+    assert!(followed.iter().any(let_in), "{followed:?}");
     let secret = format!("fixture-secret-of-schema-{schema}");
     for value in ["fixture-secret-of-before", &secret] {
         sent(daemon, "PUT", "/admin/v1/secrets/global/fixture", &json!({ "value": value }));
