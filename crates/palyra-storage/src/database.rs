@@ -4,6 +4,7 @@ mod examine;
 mod open;
 mod survey;
 mod threads;
+mod traces;
 
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
 
@@ -13,6 +14,7 @@ use tokio::sync::{mpsc, watch};
 pub(crate) use open::lock_directory;
 pub use open::{DATABASE_FILE, OpenOptions};
 pub use survey::{SchemaFound, Survey};
+pub(crate) use traces::first_file;
 
 use crate::engine::EngineKind;
 use crate::engine::export::Origin;

@@ -116,6 +116,14 @@ pub enum StorageError {
         /// The data directory.
         path: PathBuf,
     },
+    /// There is no database in the data directory, and there was one.
+    #[error("{} is missing or empty, but {} shows that there was a database", path.display(), trace.display())]
+    DatabaseGone {
+        /// The file.
+        path: PathBuf,
+        /// What is left.
+        trace: PathBuf,
+    },
     /// A restore into this data directory was begun and not finished.
     #[error("a restore was begun here and not finished, as {} shows", path.display())]
     UnfinishedRestore {
@@ -204,6 +212,7 @@ impl StorageError {
             }
             StorageError::Migration { .. } => ErrorCode::StorageMigrationFailed,
             StorageError::Locked { .. } => ErrorCode::StorageLocked,
+            StorageError::DatabaseGone { .. } => ErrorCode::StorageDatabaseGone,
             StorageError::UnfinishedRestore { .. } => ErrorCode::StorageUnfinishedRestore,
             StorageError::UnfinishedReturn { .. } => ErrorCode::StorageUnfinishedReturn,
             StorageError::CommitUnknown(_) => ErrorCode::StorageCommitUnknown,

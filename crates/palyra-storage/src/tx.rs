@@ -253,6 +253,7 @@ pub(crate) fn fails_everything(error: &StorageError) -> bool {
         | StorageError::Locked { .. }
         | StorageError::UnfinishedRestore { .. }
         | StorageError::UnfinishedReturn { .. }
+        | StorageError::DatabaseGone { .. }
         | StorageError::Constraint(_)
         | StorageError::StaleLease { .. }
         | StorageError::InvalidValue { .. }

@@ -58,6 +58,9 @@ error_codes! {
     StorageLocked = "storage/locked", Final,
         means: "another process holds the data directory",
         hint: "Stop the other daemon, or give this one its own directory with `--data-dir`. To run several daemons on one state, use Postgres.";
+    StorageDatabaseGone = "storage/database_gone", Final,
+        means: "the file of the database is missing or empty, and something beside it shows that there was one",
+        hint: "Put `palyra.db` back from where it went, or move what is left of it to a safe place and restore a backup with `palyra backup restore`. To begin with an empty database, move what the message names out of the data directory.";
     StorageUnfinishedRestore = "storage/unfinished_restore", Final,
         means: "a restore into the data directory was begun and not finished",
         hint: "Run the restore again. To start with an empty database instead, remove the file that the message names and the folder `blobs` beside it.";

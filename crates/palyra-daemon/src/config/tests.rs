@@ -118,6 +118,17 @@ fn a_host_is_no_pattern() {
     }
 }
 
+/// Before anything is opened, and as a mistake in the configuration.
+#[test]
+fn a_url_that_can_never_work_is_refused() {
+    for (url, why) in
+        [("postgres://", "names no host"), ("postgres://a@db/x?sslmode=require", "sslmode")]
+    {
+        let refused = told(&format!("[storage]\nurl = \"{url}\"\n"));
+        assert!(refused.contains("config/invalid") && refused.contains(why), "{refused}");
+    }
+}
+
 #[test]
 fn a_url_is_not_printed() {
     let url = "postgres://anna:geheim@db/x";

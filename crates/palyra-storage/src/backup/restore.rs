@@ -1,7 +1,7 @@
 //! Restoring a backup into a new database.
 
 use std::io::{ErrorKind, Read};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Arc;
 
 use bytes::Bytes;
@@ -18,7 +18,7 @@ use super::values::{Value, places};
 use super::{BackupError, Progress, Verified};
 use crate::blob::place::Place;
 use crate::blob::{self, BlobId, ObjectWriter, S3Credentials, object_path};
-use crate::database::lock_directory;
+use crate::database::{first_file, lock_directory};
 use crate::engine::load::{Destination, Loader};
 use crate::engine::postgres::connect::Dial;
 use crate::engine::sqlite::copy::coming;
@@ -126,15 +126,6 @@ fn absent(removed: std::io::Result<()>) -> std::io::Result<()> {
         Err(error) if error.kind() == ErrorKind::NotFound => Ok(()),
         other => other,
     }
-}
-
-/// Something in a folder that is no folder.
-fn first_file(folder: &Path) -> Option<PathBuf> {
-    let items = std::fs::read_dir(folder).ok()?;
-    items.flatten().find_map(|item| match item.file_type() {
-        Ok(kind) if kind.is_dir() => first_file(&item.path()),
-        Ok(_) | Err(_) => Some(item.path()),
-    })
 }
 
 struct Restoring<'a> {

@@ -7,6 +7,7 @@ use tokio_postgres::Config;
 use tokio_postgres::config::Host;
 
 use crate::StorageError;
+use crate::engine::postgres::connect::Dial;
 
 /// `storage.url`: can be used, and never printed.
 #[derive(Clone, Default, PartialEq, Eq, Deserialize)]
@@ -37,7 +38,7 @@ impl StorageUrl {
         format!("postgres://{user}{}{port}/{name}", hosts.join(","))
     }
 
-    /// The server that it names; `None` means SQLite.
+    /// The server that it names; `None` means SQLite. An address that can never work is refused.
     pub(crate) fn server(&self) -> Result<Option<Config>, StorageError> {
         let refuse = |what: String| Err(StorageError::InvalidValue { what });
         let url = self.0.trim();
@@ -48,7 +49,7 @@ impl StorageUrl {
             return refuse("storage.url starts with postgres:// or is empty for SQLite".into());
         }
         match url.parse() {
-            Ok(config) => Ok(Some(config)),
+            Ok(config) => Dial::check(&config).map(|()| Some(config)),
             Err(error) => refuse(format!("storage.url: {}", crate::error::describe(&error))),
         }
     }

@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use super::Database;
 use super::open::{OpenOptions, lock_directory};
+use super::traces;
 use crate::StorageError;
 use crate::engine::sqlite::connection;
 use crate::engine::sqlite::copy::coming;
@@ -28,6 +29,7 @@ impl Database {
         if coming.exists() {
             return Err(StorageError::UnfinishedReturn { path: coming });
         }
+        traces::check(options)?;
         if !file.path().exists() {
             return Ok(None);
         }

@@ -7,6 +7,7 @@ use std::sync::{Arc, Mutex, RwLock};
 use tokio::sync::watch;
 
 use super::threads::{self, Started};
+use super::traces;
 use super::{Database, Inner};
 use crate::StorageError;
 use crate::config::StorageConfig;
@@ -63,7 +64,6 @@ impl Database {
 fn open(options: &OpenOptions) -> Result<Database, StorageError> {
     let data_dir = &options.data_dir;
     let server = options.config.url.server()?;
-    server.iter().try_for_each(Dial::check)?;
     private::make_directory(data_dir).map_err(|error| from_io(data_dir, error))?;
     let place = match server {
         None => {
@@ -86,7 +86,6 @@ pub(super) fn join(options: &OpenOptions) -> Result<Database, StorageError> {
     let Some(server) = options.config.url.server()? else {
         return Err(StorageError::InvalidValue { what: "storage.url names no server".into() });
     };
-    Dial::check(&server)?;
     start(options, Place::Postgres(Box::new(Dial::new(server))))
 }
 
@@ -145,6 +144,7 @@ fn sqlite_file(options: &OpenOptions) -> Result<SqliteFile, StorageError> {
     if coming.exists() {
         return Err(StorageError::UnfinishedReturn { path: coming });
     }
+    traces::check(options)?;
     // SQLite gives the log beside it the same permissions.
     private::open_file(file.path()).map_err(|error| from_io(file.path(), error))?;
     Ok(file)

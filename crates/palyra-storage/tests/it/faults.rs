@@ -4,6 +4,7 @@ mod blobs_refused;
 mod corruption;
 mod disk_full;
 mod foreign;
+mod gone;
 mod log_index_full;
 mod lost_commit;
 mod permissions;

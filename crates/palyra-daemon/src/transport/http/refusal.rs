@@ -124,6 +124,7 @@ fn status(code: ErrorCode) -> StatusCode {
         | C::StorageMigrationFailed
         | C::StorageCommitUnknown
         | C::StorageStaleLease
+        | C::StorageDatabaseGone
         | C::StorageUnfinishedRestore
         | C::StorageUnfinishedReturn
         | C::StorageForbidden

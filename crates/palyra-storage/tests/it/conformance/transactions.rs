@@ -1,13 +1,14 @@
 //! Units of work are kept whole or not at all, whoever else is at work.
 
 use palyra_common::error::ErrorCode;
-use palyra_storage::{StorageError, params};
+use palyra_storage::{Sql, StorageError, params, sql};
 use tokio::task::JoinSet;
 
 use crate::world::{ADD, INSERT, VALUE, World, count, insert, on_every_engine, value};
 
 on_every_engine!(
     what_was_answered_is_there,
+    what_is_answered_is_on_the_disk,
     a_refused_unit_leaves_nothing,
     a_refusal_of_its_own_undoes_a_unit,
     a_swallowed_failure_is_not_kept,
@@ -24,6 +25,20 @@ on_every_engine!(
     a_closed_database_refuses_and_has_kept_everything,
     a_caller_that_went_away_does_not_disturb,
 );
+
+/// No kill shows this, only a machine that loses its power.
+async fn what_is_answered_is_on_the_disk(world: World) {
+    const SETTINGS: Sql = sql!(
+        sqlite: "SELECT CAST(synchronous AS TEXT) || ' ' || journal_mode
+            FROM pragma_synchronous, pragma_journal_mode",
+        postgres: "SELECT current_setting('synchronous_commit')",
+    );
+    let read = |tx: &mut palyra_storage::Tx<'_>| {
+        tx.query_one(&SETTINGS, params![], |row| row.get::<String>(0))
+    };
+    let expected = if world.postgres.is_some() { "on" } else { "2 wal" };
+    assert_eq!(world.db.write(read).await.unwrap(), expected);
+}
 
 async fn what_was_answered_is_there(world: World) {
     insert(&world.db, "a", 1).await.unwrap();
@@ -131,7 +146,7 @@ async fn a_panic_inside_a_savepoint_leaves_nothing(world: World) {
 }
 
 async fn a_defect_in_a_statement_harms_nobody(world: World) {
-    const NONSENSE: palyra_storage::Sql = palyra_storage::sql!("SELECT nonsense FROM nowhere");
+    const NONSENSE: Sql = sql!("SELECT nonsense FROM nowhere");
     let nonsense = world.db.write(|tx| tx.execute(&NONSENSE, params![])).await;
     assert_eq!(nonsense.unwrap_err().code(), ErrorCode::StorageInternal);
     let too_few = world.db.write(|tx| tx.execute(&INSERT, params!["a"])).await;

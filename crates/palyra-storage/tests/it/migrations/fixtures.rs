@@ -11,7 +11,7 @@ use palyra_storage::events::{self, NewEvent};
 use palyra_storage::journal::{JournalEvent, Verified};
 use palyra_storage::lease::{LeaseName, Leases};
 use palyra_storage::retention::{Keep, Rule, Sweeper, ground_rules};
-use palyra_storage::{Database, JournalStore, OpenOptions, SCHEMA_VERSION};
+use palyra_storage::{Database, JournalStore, OpenOptions, SCHEMA_VERSION, Sql, params, sql};
 use palyra_testkit::clock::FakeClock;
 use palyra_testkit::postgres::{DatabaseLocale, PostgresServer};
 
@@ -139,6 +139,25 @@ async fn check_and_use(db: &Database) {
     assert_eq!(blobs.collect(10).await.unwrap(), 1, "nobody else held it");
 }
 
+/// Every table and index, as it was made.
+async fn definitions(db: &Database) -> Vec<String> {
+    const ALL: Sql = sql!(
+        sqlite: "SELECT coalesce(sql, name) FROM sqlite_schema ORDER BY name",
+        postgres: "SELECT table_name || '.' || column_name || ' ' || data_type || ' ' || is_nullable
+            FROM information_schema.columns WHERE table_schema = current_schema()
+            UNION ALL SELECT CAST(indexdef AS TEXT) FROM pg_indexes
+            WHERE schemaname = current_schema() ORDER BY 1",
+    );
+    db.read(|tx| tx.query(&ALL, params![], |row| row.get(0))).await.unwrap()
+}
+
+/// What there would be if the file were made today.
+async fn fresh(options: OpenOptions) -> Vec<String> {
+    let data = tempfile::tempdir().unwrap();
+    let options = OpenOptions { data_dir: data.path().to_owned(), ..options };
+    definitions(&Database::open(options).await.unwrap()).await
+}
+
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn every_released_sqlite_file_is_migrated() {
     for version in 1..=SCHEMA_VERSION {
@@ -147,7 +166,9 @@ async fn every_released_sqlite_file_is_migrated() {
             let fixture = folder().join(format!("sqlite-schema-{version}.db"));
             std::fs::copy(&fixture, data.path().join("palyra.db")).unwrap();
             let options = OpenOptions { migrations, ..OpenOptions::in_directory(data.path()) };
-            check_and_use(&Database::open(options).await.unwrap()).await;
+            let db = Database::open(options.clone()).await.unwrap();
+            assert_eq!(definitions(&db).await, fresh(options).await, "schema {version}");
+            check_and_use(&db).await;
         }
     }
 }
@@ -163,7 +184,10 @@ async fn every_released_postgres_database_is_migrated() {
             let data = tempfile::tempdir().unwrap();
             let mut options = OpenOptions { migrations, ..OpenOptions::in_directory(data.path()) };
             options.config.url = database.url().into();
-            let db = Database::open(options).await.unwrap();
+            let db = Database::open(options.clone()).await.unwrap();
+            let empty = server.create_database(DatabaseLocale::C).unwrap();
+            options.config.url = empty.url().into();
+            assert_eq!(definitions(&db).await, fresh(options).await, "schema {version}");
             check_and_use(&db).await;
             db.close().await;
         }
