@@ -129,7 +129,10 @@ fn check_access(daemon: &Daemon, known: &Known, schema: i64) {
     let who = daemon.tcp("GET", "/admin/v1/whoami", &[&bearer], "").json();
     let scopes = json!(["status:read", "tokens:read", "tokens:write"]);
     assert_eq!((&who["credential"], &who["scopes"]), (&json!("token"), &scopes), "{who}");
-    assert_eq!(count(&daemon.tcp("GET", "/admin/v1/tokens", &[&bearer], "").json()), 3);
+    let mut tokens = daemon.tcp("GET", "/admin/v1/tokens", &[&bearer], "").json()["items"].take();
+    // One that is revoked goes when it is old.
+    tokens.as_array_mut().unwrap().retain(|token| token["revoked_at"].is_null());
+    assert_eq!(tokens.as_array().unwrap().len(), 2, "{tokens}");
     let forbidden = daemon.tcp("GET", "/admin/v1/secrets", &[&bearer], "");
     assert_eq!(forbidden.code(), "auth/forbidden");
     let people = daemon.get("/admin/v1/principals");
