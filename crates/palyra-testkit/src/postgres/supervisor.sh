@@ -31,9 +31,13 @@ start() {
     rm -rf data "$dir".gone.*
     "$bin/initdb" -D data -U "$superuser" --auth=trust --encoding=UTF8 --locale=C \
         --locale-provider=libc --no-sync --no-instructions </dev/null >>start.log 2>&1 || return 1
-    # Commits stay durable: crash tests depend on it. Shared memory lives in the data directory,
-    # so that a killed server leaves nothing elsewhere. Tests that make deadlocks do not wait a
-    # second for each to be noticed.
+    # A server that a test may kill keeps its commits on the disk, and so does one that is measured.
+    # The one that stays, shared by all tests, is killed by none: what its disk does costs time and
+    # shows nothing.
+    fsync=on
+    [ "$linger" = 0 ] || fsync=off
+    # Shared memory lives in the data directory, so that a killed server leaves nothing elsewhere.
+    # Tests that make deadlocks do not wait a second for each to be noticed.
     cat >>data/postgresql.conf <<SETTINGS
 listen_addresses = ''
 unix_socket_directories = '$dir'
@@ -41,7 +45,7 @@ port = $port
 max_connections = 200
 shared_buffers = 32MB
 dynamic_shared_memory_type = mmap
-fsync = on
+fsync = $fsync
 synchronous_commit = on
 full_page_writes = on
 deadlock_timeout = 100ms

@@ -15,18 +15,22 @@ fn the_locale_decides_how_text_is_ordered() {
     assert_eq!(database(DatabaseLocale::Icu).psql(sorted).unwrap(), "aBc");
 }
 
+/// On the disk, where a test may kill the server.
 #[test]
 fn commits_are_durable_and_the_network_is_out_of_reach() {
-    let database = database(DatabaseLocale::C);
-    for (setting, value) in [
-        ("fsync", "on"),
-        ("synchronous_commit", "on"),
-        ("full_page_writes", "on"),
-        ("listen_addresses", ""),
-        ("server_encoding", "UTF8"),
-        ("max_connections", "200"),
-    ] {
-        assert_eq!(database.psql(&format!("SHOW {setting}")).unwrap(), value, "{setting}");
+    let own = PostgresServer::start().unwrap();
+    let killable = own.create_database(DatabaseLocale::C).unwrap();
+    for (database, fsync) in [(killable, "on"), (database(DatabaseLocale::C), "off")] {
+        for (setting, value) in [
+            ("fsync", fsync),
+            ("synchronous_commit", "on"),
+            ("full_page_writes", "on"),
+            ("listen_addresses", ""),
+            ("server_encoding", "UTF8"),
+            ("max_connections", "200"),
+        ] {
+            assert_eq!(database.psql(&format!("SHOW {setting}")).unwrap(), value, "{setting}");
+        }
     }
 }
 

@@ -151,23 +151,19 @@ async fn definitions(db: &Database) -> Vec<String> {
     db.read(|tx| tx.query(&ALL, params![], |row| row.get(0))).await.unwrap()
 }
 
-/// What there would be if the file were made today.
-async fn fresh(options: OpenOptions) -> Vec<String> {
-    let data = tempfile::tempdir().unwrap();
-    let options = OpenOptions { data_dir: data.path().to_owned(), ..options };
-    definitions(&Database::open(options).await.unwrap()).await
-}
-
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn every_released_sqlite_file_is_migrated() {
-    for version in 1..=SCHEMA_VERSION {
-        for migrations in [palyra_storage::MIGRATIONS, &NEXT] {
+    for migrations in [palyra_storage::MIGRATIONS, &NEXT] {
+        let new = tempfile::tempdir().unwrap();
+        let options = OpenOptions { migrations, ..OpenOptions::in_directory(new.path()) };
+        let expected = definitions(&Database::open(options).await.unwrap()).await;
+        for version in 1..=SCHEMA_VERSION {
             let data = tempfile::tempdir().unwrap();
             let fixture = folder().join(format!("sqlite-schema-{version}.db"));
             std::fs::copy(&fixture, data.path().join("palyra.db")).unwrap();
             let options = OpenOptions { migrations, ..OpenOptions::in_directory(data.path()) };
-            let db = Database::open(options.clone()).await.unwrap();
-            assert_eq!(definitions(&db).await, fresh(options).await, "schema {version}");
+            let db = Database::open(options).await.unwrap();
+            assert_eq!(definitions(&db).await, expected, "schema {version}");
             check_and_use(&db).await;
         }
     }
@@ -175,19 +171,22 @@ async fn every_released_sqlite_file_is_migrated() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn every_released_postgres_database_is_migrated() {
-    for version in 1..=SCHEMA_VERSION {
-        for migrations in [palyra_storage::MIGRATIONS, &NEXT] {
-            let server = PostgresServer::shared().unwrap();
+    let server = PostgresServer::shared().unwrap();
+    for migrations in [palyra_storage::MIGRATIONS, &NEXT] {
+        let (new, data) =
+            (server.create_database(DatabaseLocale::C).unwrap(), tempfile::tempdir().unwrap());
+        let mut options = OpenOptions { migrations, ..OpenOptions::in_directory(data.path()) };
+        options.config.url = new.url().into();
+        let expected = definitions(&Database::open(options).await.unwrap()).await;
+        for version in 1..=SCHEMA_VERSION {
             let database = server.create_database(DatabaseLocale::C).unwrap();
             let dump = folder().join(format!("postgres-schema-{version}.sql"));
             database.psql(&std::fs::read_to_string(dump).unwrap()).unwrap();
             let data = tempfile::tempdir().unwrap();
             let mut options = OpenOptions { migrations, ..OpenOptions::in_directory(data.path()) };
             options.config.url = database.url().into();
-            let db = Database::open(options.clone()).await.unwrap();
-            let empty = server.create_database(DatabaseLocale::C).unwrap();
-            options.config.url = empty.url().into();
-            assert_eq!(definitions(&db).await, fresh(options).await, "schema {version}");
+            let db = Database::open(options).await.unwrap();
+            assert_eq!(definitions(&db).await, expected, "schema {version}");
             check_and_use(&db).await;
             db.close().await;
         }
