@@ -66,7 +66,7 @@ error_codes! {
         hint: "Run the restore again. To start with an empty database instead, remove the file that the message names and the folder `blobs` beside it.";
     StorageUnfinishedReturn = "storage/unfinished_return", Final,
         means: "going back to a copy of the database was begun and not finished",
-        hint: "Run the restore of the copy again. To keep the database that there was instead, look for the newest `palyra.db.replaced-N` in the data directory: if there is one, rename it to `palyra.db`, and `palyra.db.replaced-N-wal`, if that is there, to `palyra.db-wal`. Then remove the file that the message names.";
+        hint: "Run the restore of the copy again; it goes on from where it was. Before you do anything by hand, copy the whole data directory: `palyra.db`, `palyra.db-wal` and each `palyra.db.replaced-N` may hold what was written last, and none may be renamed over another.";
     StorageCommitUnknown = "storage/commit_unknown", Final,
         means: "the connection was lost while committing, and whether the commit happened could not be learnt",
         hint: "Look whether the change is there before you make it again.";
