@@ -23,8 +23,12 @@ pub(crate) fn from_json<T: DeserializeOwned>(
     row: &Row<'_>,
     index: usize,
 ) -> Result<T, StorageError> {
-    let text: String = row.get(index)?;
-    serde_json::from_str(&text).map_err(|error| StorageError::InvalidValue {
-        what: format!("column {index} holds other JSON than is needed: {error}"),
+    from_text(&row.get::<String>(index)?)
+}
+
+/// The same, of a column that was read already.
+pub(crate) fn from_text<T: DeserializeOwned>(text: &str) -> Result<T, StorageError> {
+    serde_json::from_str(text).map_err(|error| StorageError::InvalidValue {
+        what: format!("a column holds other JSON than is needed: {error}"),
     })
 }

@@ -1,5 +1,7 @@
 //! Attempts: what is due, what begins, what came of it.
 
+use std::sync::Arc;
+
 use palyra_common::ids::{ConnectorId, NativeMessageId};
 use palyra_common::runtime_contracts::{OutboxState, RetryClass};
 use palyra_common::time::{Duration, Timestamp};
@@ -10,7 +12,7 @@ use palyra_storage::{StorageError, Tx, crash_point};
 use super::Outbox;
 use super::change::{Changing, Note};
 use crate::ChannelError;
-use crate::store::connectors::{self, Queue};
+use crate::store::connectors::{self, Connector, Queue};
 use crate::store::outbox::Stored;
 use crate::store::{outbox, outbox_lanes};
 
@@ -136,19 +138,21 @@ impl Outbox {
 
     /// Writes down that attempts begin, and which entries wait for the platform. Returns those that
     /// may be made now: only they were first in their lanes, due, and neither too old nor in doubt.
-    /// Refused if the lease of the connector is lost.
+    /// None are, if the connector has been given other settings than those it was started with: its
+    /// successor makes them. Refused if its lease is lost.
     pub async fn begin(
         &self,
+        connector: &Arc<Connector>,
         lease: &Lease,
         repeat: Repeat,
         attempts: Vec<Attempt>,
     ) -> Result<Vec<Begun>, ChannelError> {
         let (lease, now, dice) = (lease.clone(), self.clock.now(), self.dice.clone());
+        let connector = connector.clone();
         let begin = move |tx: &mut Tx<'_>| -> Result<Vec<Begun>, ChannelError> {
             lease.fence(tx)?;
-            let Some(first) = attempts.first() else { return Ok(Vec::new()) };
-            let queue = known_queue(tx, &first.stored().key.connector)?;
-            if !queue.open {
+            let queue = known_queue(tx, &connector.id)?;
+            if !queue.is_open_to(&connector.settings)? {
                 return Ok(Vec::new());
             }
             let mut turns = Vec::with_capacity(attempts.len());

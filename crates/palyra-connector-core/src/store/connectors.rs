@@ -7,7 +7,7 @@ use palyra_policy::outbox::{Moment, connector_time};
 use palyra_storage::{Row, Sql, StorageError, Tx, params, sql};
 use serde_json::Value;
 
-use super::{from_json, to_json};
+use super::{from_json, from_text, to_json};
 use crate::settings::QueueSettings;
 
 macro_rules! columns {
@@ -39,7 +39,7 @@ const SAVE: Sql = sql!(
 );
 
 const QUEUE: Sql = sql!(
-    "SELECT queue, stopped_since, stopped_before, enabled, paused_at, readiness
+    "SELECT queue, stopped_since, stopped_before, enabled, paused_at, readiness, settings
          FROM connectors WHERE id = $1"
 );
 
@@ -82,12 +82,19 @@ pub(crate) struct Queue {
     stopped_before: Duration,
     /// Whether anything may go out now.
     pub(crate) open: bool,
+    /// What the adapter is told, unread.
+    told: String,
 }
 
 impl Queue {
     pub(crate) fn moment(&self, now: Timestamp) -> Moment {
         let connector = connector_time(now, self.stopped_since, self.stopped_before);
         Moment { now, connector }
+    }
+
+    /// Whether what goes out now goes out through an adapter that was told this.
+    pub(crate) fn is_open_to(&self, settings: &Value) -> Result<bool, StorageError> {
+        Ok(self.open && from_text::<Value>(&self.told)? == *settings)
     }
 }
 
@@ -144,6 +151,7 @@ pub(crate) fn queue(tx: &mut Tx<'_>, id: &ConnectorId) -> Result<Option<Queue>, 
             open: row.get::<i64>(3)? != 0
                 && row.get::<Option<i64>>(4)?.is_none()
                 && row.parse::<ConnectorReadiness>(5)? == ConnectorReadiness::Ready,
+            told: row.get(6)?,
         })
     })
 }

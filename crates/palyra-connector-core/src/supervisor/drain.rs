@@ -105,7 +105,8 @@ impl Drain {
             return Ok(());
         }
         let (attempts, mut permits) = self.admit(to_send).await;
-        for begun in self.shared.outbox.begin(&self.lease, self.repeat, attempts).await? {
+        let (outbox, repeat) = (&self.shared.outbox, self.repeat);
+        for begun in outbox.begin(&self.connector, &self.lease, repeat, attempts).await? {
             if let Some(permit) = permits.remove(&begun.stored.key) {
                 self.send(begun, permit);
             }

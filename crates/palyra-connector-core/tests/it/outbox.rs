@@ -1,5 +1,7 @@
 //! An entry from being wanted to its end.
 
+use std::sync::Arc;
+
 use palyra_common::error::ErrorCode;
 use palyra_common::runtime_contracts::{DeadLetterReason, OutboxState, RetryClass};
 use palyra_common::time::{Clock, Duration};
@@ -19,6 +21,7 @@ on_every_engine!(
     a_retry_holds_its_lane_and_no_other,
     the_platform_is_waited_for_without_an_attempt,
     who_lost_the_lease_begins_nothing_and_settles_only_its_own,
+    who_was_told_something_else_begins_nothing,
     what_was_left_under_way_is_in_doubt,
     what_was_left_under_way_is_sent_again_where_the_platform_deduplicates,
     the_unknown_holds_its_lane_until_it_was_looked_for,
@@ -41,7 +44,7 @@ async fn a_message_goes_out_once_however_often_it_is_wanted(world: World) {
 
 async fn the_same_message_from_many_sides_at_once_is_one(world: World) {
     let second = world.second_node().await.unwrap_or_else(|| world.db.clone());
-    let other = Outbox::new(second, world.clock.clone(), std::sync::Arc::new(SystemDice));
+    let other = Outbox::new(second, world.clock.clone(), Arc::new(SystemDice));
     let mut sides = tokio::task::JoinSet::new();
     for side in 0..40 {
         let outbox = if side % 2 == 0 { world.outbox.clone() } else { other.clone() };
@@ -106,6 +109,20 @@ async fn the_platform_is_waited_for_without_an_attempt(world: World) {
     assert_eq!(world.round(&delivered()).await, ["m1"]);
 }
 
+async fn who_was_told_something_else_begins_nothing(mut world: World) {
+    world.enqueue("m1", "a").await;
+    let (id, other) = (connector(), serde_json::json!({ "half": 0.1, "b": 1, "a": 2 }));
+    let queue = world.started_with.queue;
+    world.connectors.configure(&id, other, queue, None).await.unwrap();
+    assert_eq!(world.due().await.len(), 1);
+    assert!(world.begin_due().await.is_empty());
+    // Neither a pause nor another queue is anything that an adapter is told.
+    world.started_with = Arc::new(world.connectors.get(&id).await.unwrap());
+    world.connectors.pause(&id, "for a while", None).await.unwrap();
+    world.connectors.resume(&id, None).await.unwrap();
+    assert_eq!(world.round(&delivered()).await, ["m1"]);
+}
+
 async fn who_lost_the_lease_begins_nothing_and_settles_only_its_own(mut world: World) {
     world.enqueue("m1", "a").await;
     world.enqueue("m2", "b").await;
@@ -116,7 +133,8 @@ async fn who_lost_the_lease_begins_nothing_and_settles_only_its_own(mut world: W
     };
     let begun = world.begin(vec![Attempt::Begin(one)]).await.unwrap().remove(0);
     let stale = world.lose_lease().await;
-    let refused = world.outbox.begin(&stale, Repeat::Never, vec![Attempt::Begin(other)]).await;
+    let (row, attempts) = (&world.started_with, vec![Attempt::Begin(other)]);
+    let refused = world.outbox.begin(row, &stale, Repeat::Never, attempts).await;
     assert_eq!(refused.unwrap_err().code(), ErrorCode::StorageStaleLease);
     // What it had begun it may still settle, as long as nobody has taken it over.
     world.settle(begun.clone(), delivered()).await;

@@ -6,8 +6,8 @@ use palyra_common::ids::{ConnectorId, ConversationId, EnvelopeId};
 use palyra_common::runtime_contracts::OutboxState;
 use palyra_common::time::{Duration, Timestamp};
 use palyra_connector_core::{
-    Attempt, Begun, ChannelError, Connectors, Dice, Due, Enqueued, EntryKey, Envelope, Operation,
-    Outbox, QueueSettings, Release, Report, Settled, Stored,
+    Attempt, Begun, ChannelError, Connector, Connectors, Dice, Due, Enqueued, EntryKey, Envelope,
+    Operation, Outbox, QueueSettings, Release, Report, Settled, Stored,
 };
 use palyra_policy::backoff::Chance;
 use palyra_policy::outbox::Repeat;
@@ -35,6 +35,7 @@ pub(crate) struct World {
     pub(crate) outbox: Outbox,
     pub(crate) lease: Lease,
     pub(crate) repeat: Repeat,
+    pub(crate) started_with: Arc<Connector>,
     options: OpenOptions,
     _folder: tempfile::TempDir,
     postgres: Option<TestDatabase>,
@@ -98,6 +99,7 @@ impl World {
         let outbox = Outbox::new(db.clone(), clock.clone(), Arc::new(Longest));
         let lease = Self::take_lease(&db, &clock).await;
         let repeat = Repeat::Never;
+        let started_with = Arc::new(connectors.get(&connector()).await.unwrap());
         let world = Self {
             db,
             clock,
@@ -105,6 +107,7 @@ impl World {
             outbox,
             lease,
             repeat,
+            started_with,
             options,
             _folder: folder,
             postgres,
@@ -163,7 +166,7 @@ impl World {
     }
 
     pub(crate) async fn begin(&self, attempts: Vec<Attempt>) -> Result<Vec<Begun>, ChannelError> {
-        self.outbox.begin(&self.lease, self.repeat, attempts).await
+        self.outbox.begin(&self.started_with, &self.lease, self.repeat, attempts).await
     }
 
     /// Begins whatever is due.

@@ -6,7 +6,7 @@ use std::time::Instant;
 
 use palyra_common::ids::ConnectorId;
 use palyra_connector_core::{
-    Attempt, Connectors, Due, Outbox, QueueSettings, Report, Settled, SystemDice,
+    Attempt, Connector, Connectors, Due, Outbox, QueueSettings, Report, Settled, SystemDice,
 };
 use palyra_policy::outbox::Repeat;
 use palyra_storage::lease::{Lease, LeaseName, Leases};
@@ -40,6 +40,7 @@ struct Queue {
     outbox: Outbox,
     lease: Lease,
     id: ConnectorId,
+    connector: Arc<Connector>,
     next: Cell<u64>,
 }
 
@@ -51,14 +52,15 @@ impl Queue {
         let id: ConnectorId = "echo:bench".parse().unwrap();
         let hour = palyra_common::time::Duration::from_hours(1);
         let leases = Leases::new(place.db.clone(), clock.clone(), hour);
-        let lease = runtime.block_on(async {
+        let (lease, connector) = runtime.block_on(async {
             let connectors = Connectors::new(place.db.clone(), clock);
             let queue = QueueSettings::default();
             connectors.add(id.clone(), "echo", json!({}), queue, None).await.unwrap();
             enqueue(&outbox, &id, 0..waiting, LANES).await;
-            leases.try_take(&LeaseName::new("bench")).await.unwrap().unwrap()
+            let lease = leases.try_take(&LeaseName::new("bench")).await.unwrap().unwrap();
+            (lease, Arc::new(connectors.get(&id).await.unwrap()))
         });
-        Self { place, outbox, lease, id, next: Cell::new(waiting) }
+        Self { place, outbox, lease, id, connector, next: Cell::new(waiting) }
     }
 
     /// Milliseconds for each message that is enqueued, begun and settled; as many wait afterwards.
@@ -79,8 +81,9 @@ impl Queue {
             Due::Send(stored) => Some(Attempt::Begin(stored)),
             Due::Look(_) => None,
         });
-        let begun =
-            self.outbox.begin(&self.lease, Repeat::Never, attempts.collect()).await.unwrap();
+        let (connector, attempts) = (&self.connector, attempts.collect());
+        let begun = self.outbox.begin(connector, &self.lease, Repeat::Never, attempts);
+        let begun = begun.await.unwrap();
         let count = begun.len();
         let delivered = Report::Delivered { native: None };
         let settled = begun.into_iter().map(|begun| Settled { begun, report: delivered.clone() });
