@@ -26,6 +26,7 @@ pub use collect::COLLECT_AFTER;
 pub use error::BlobError;
 pub(crate) use open::{FOLDER, open_objects};
 pub use probe::BlobTrial;
+pub(crate) use probe::NAME as PROBE;
 pub use s3::S3Credentials;
 pub(crate) use stream::{ObjectReader, ObjectWriter};
 

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use super::BackupError;
-use crate::database::lock_directory;
+use crate::database::{lock_directory, log_of};
 use crate::engine::sqlite::copy::{KeptCopy, MAGIC, coming};
 use crate::engine::sqlite::load::unfinished;
 use crate::error::describe;
@@ -33,9 +33,9 @@ pub fn verify_copy(file: &Path, migrations: &'static [Migration]) -> Result<i64,
 /// is locked.
 ///
 /// The database that was there is kept under another name, and the copy stays what it is. Blobs and
-/// the master key are those of the data directory, which is why the copy must be of it. If anything
-/// fails the database is as it was; after a kill it is the one or the other, or refused by
-/// [`Database::open`](crate::Database::open) until this is done again.
+/// the master key are those of the data directory, which is why the copy must be of it. After a
+/// failure or a kill the database is as it was, or the copy, or refused by
+/// [`Database::open`](crate::Database::open) until this is done again, with this copy or another.
 ///
 /// As after [`restore`](super::restore), whoever works with it asks
 /// [`first_look`](super::first_look) before anything else.
@@ -69,6 +69,12 @@ fn run(file: &Path, options: &OpenOptions) -> Result<PutBack, BackupError> {
     let _lock = lock_directory(&options.data_dir)?;
     if begun.exists() {
         return Err(StorageError::UnfinishedRestore { path: begun }.into());
+    }
+    // Its log may hold all that there is of a database that went astray.
+    if !place.exists()
+        && let Some(trace) = log_of(&place)
+    {
+        return Err(StorageError::DatabaseGone { path: place, trace }.into());
     }
     let copy = open(file, options.migrations)?;
     Ok(PutBack { schema: copy.schema, replaced: copy.put_back(&place)? })

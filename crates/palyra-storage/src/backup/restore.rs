@@ -1,7 +1,6 @@
 //! Restoring a backup into a new database.
 
-use std::io::{ErrorKind, Read};
-use std::path::Path;
+use std::io::Read;
 use std::sync::Arc;
 
 use bytes::Bytes;
@@ -18,10 +17,10 @@ use super::values::{Value, places};
 use super::{BackupError, Progress, Verified};
 use crate::blob::place::Place;
 use crate::blob::{self, BlobId, ObjectWriter, S3Credentials, object_path};
-use crate::database::{first_file, lock_directory};
+use crate::database::{has_blobs, lock_directory, log_of};
 use crate::engine::load::{Destination, Loader};
 use crate::engine::postgres::connect::Dial;
-use crate::engine::sqlite::copy::coming;
+use crate::engine::sqlite::copy::{absent, unfinished_return};
 use crate::engine::sqlite::load::unfinished;
 use crate::engine::sqlite::migrate::from_io;
 use crate::migrate::newest;
@@ -38,8 +37,9 @@ const BATCH_BYTES: usize = 1 << 20;
 /// a data directory without a database and blobs, or a Postgres database without tables. Nobody
 /// may use it meanwhile; on SQLite the directory is locked.
 ///
-/// All is checked on the way. If anything fails the place is as empty as before; after a kill it
-/// is refused by [`Database::open`](crate::Database::open) or empty, and can be restored to again.
+/// All is checked on the way. If anything fails the place is as empty as before; after a kill, or if
+/// not even that can be done, it is refused by [`Database::open`](crate::Database::open) or empty,
+/// and can be restored to again.
 /// Blobs get new names in the blob store, so that they never meet those of another database there.
 ///
 /// The schema is that of the backup; the next open brings it up to date. Whoever works with it asks
@@ -93,24 +93,22 @@ fn run(
 /// Looks whether the data directory is free, and takes away what a killed restore left there.
 fn make_room(options: &OpenOptions) -> Result<(), BackupError> {
     let file = options.sqlite_file();
-    let mut log = file.path().as_os_str().to_owned();
-    log.push("-wal");
-    for place in [file.path(), Path::new(&log)] {
-        if std::fs::metadata(place).is_ok_and(|found| found.len() > 0) {
-            return Err(BackupError::TargetInUse { place: place.to_owned() });
-        }
-    }
     // A copy was about to become the database, and the blobs are its own.
-    let path = coming(file.path());
+    let path = unfinished_return(file.path());
     if path.exists() {
         return Err(StorageError::UnfinishedReturn { path }.into());
+    }
+    let database = std::fs::metadata(file.path()).is_ok_and(|found| found.len() > 0);
+    let taken = database.then(|| file.path().to_owned()).or_else(|| log_of(file.path()));
+    if let Some(place) = taken {
+        return Err(BackupError::TargetInUse { place });
     }
     let (unfinished, blobs) = (unfinished(file.path()), options.data_dir.join(blob::FOLDER));
     let own_blobs = Place::of(&options.config)? == Place::DataDir;
     if !unfinished.exists() {
-        return match own_blobs.then(|| first_file(&blobs)).flatten() {
-            Some(place) => Err(BackupError::TargetInUse { place }),
-            None => Ok(()),
+        return match own_blobs && has_blobs(&blobs) {
+            true => Err(BackupError::TargetInUse { place: blobs }),
+            false => Ok(()),
         };
     }
     // The blobs were not there when that restore began, or it would not have begun.
@@ -119,13 +117,6 @@ fn make_room(options: &OpenOptions) -> Result<(), BackupError> {
     }
     absent(std::fs::remove_file(&unfinished)).map_err(|error| from_io(&unfinished, error))?;
     Ok(())
-}
-
-fn absent(removed: std::io::Result<()>) -> std::io::Result<()> {
-    match removed {
-        Err(error) if error.kind() == ErrorKind::NotFound => Ok(()),
-        other => other,
-    }
 }
 
 struct Restoring<'a> {

@@ -18,7 +18,7 @@ use crate::error::describe;
 use crate::{StorageConfig, StorageError, private};
 
 /// No blob has a name like this one.
-const NAME: &str = "palyra-probe";
+pub(crate) const NAME: &str = "palyra-probe";
 pub(super) const PAUSE: Duration = Duration::from_secs(30);
 
 /// Refuses a folder that cannot be written. One on a full disk can be, some day.

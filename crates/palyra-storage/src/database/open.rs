@@ -16,8 +16,7 @@ use crate::engine::export::Origin;
 use crate::engine::postgres;
 use crate::engine::postgres::connect::Dial;
 use crate::engine::sqlite::SqliteFile;
-use crate::engine::sqlite::copy::coming;
-use crate::engine::sqlite::load::unfinished;
+use crate::engine::sqlite::copy::{coming, remove_all};
 use crate::engine::sqlite::migrate::from_io;
 use crate::lease::Held;
 use crate::migrate::{MIGRATIONS, Migration};
@@ -136,15 +135,9 @@ pub(crate) fn lock_directory(folder: &Path) -> Result<File, StorageError> {
 
 fn sqlite_file(options: &OpenOptions) -> Result<SqliteFile, StorageError> {
     let file = options.sqlite_file();
-    let unfinished = unfinished(file.path());
-    if unfinished.exists() {
-        return Err(StorageError::UnfinishedRestore { path: unfinished });
-    }
-    let coming = coming(file.path());
-    if coming.exists() {
-        return Err(StorageError::UnfinishedReturn { path: coming });
-    }
     traces::check(options)?;
+    // It takes room, and is of no use to anybody.
+    let _ = remove_all(&coming(file.path()));
     // SQLite gives the log beside it the same permissions.
     private::open_file(file.path()).map_err(|error| from_io(file.path(), error))?;
     Ok(file)

@@ -2,7 +2,7 @@
 
 use std::ffi::OsStr;
 use std::fs::File;
-use std::io::{self, ErrorKind};
+use std::io::{self, ErrorKind, Write as _};
 use std::path::{Path, PathBuf};
 
 use rusqlite::Connection;
@@ -26,11 +26,23 @@ pub(crate) struct KeptCopy {
     pub(crate) schema: i64,
 }
 
-/// The name of what is about to take the place of the database at `path`. Its presence says that
-/// this was begun and not finished.
-pub(crate) fn coming(path: &Path) -> PathBuf {
+/// What shows that a copy was about to become the database at `path`, and that this was not finished.
+/// It holds the name under which the database is kept that was there.
+pub(crate) fn unfinished_return(path: &Path) -> PathBuf {
     with_ending(path, ".unfinished-return")
 }
+
+/// The name of the new database until it is whole. Nobody misses what a kill has left of it.
+pub(crate) fn coming(path: &Path) -> PathBuf {
+    with_ending(path, "-coming")
+}
+
+/// The endings of the files that a database is made of. The log first: a database that bears its name
+/// has all that belongs to it.
+const PARTS: [&str; 3] = ["-wal", "-journal", ""];
+
+/// What stands between the name of a database and its number when a copy has taken its place.
+const REPLACED: &str = ".replaced-";
 
 fn with_ending(path: &Path, ending: impl AsRef<OsStr>) -> PathBuf {
     let mut name = path.as_os_str().to_owned();
@@ -60,15 +72,12 @@ impl KeptCopy {
     }
 
     /// Makes it the database at `place`, marked as restored, and says where the one is that was
-    /// there. At every moment there is the one or the other, or [`coming`] says that there is not.
+    /// there. At every moment there is the one or the other, or [`unfinished_return`] says that
+    /// there is not. Nothing of the one that was there is changed or taken away.
     pub(crate) fn put_back(self, place: &Path) -> Result<Option<PathBuf>, StorageError> {
         let coming = coming(place);
-        // An earlier attempt may have taken the log of the database away, which it goes on saying.
-        let begun_before = coming.exists();
         if let Err(error) = self.write(&coming) {
-            if !begun_before {
-                let _ = std::fs::remove_file(&coming);
-            }
+            let _ = remove_all(&coming);
             return Err(error);
         }
         drop(self.connection);
@@ -79,9 +88,9 @@ impl KeptCopy {
     /// A new file with what is in the copy, and the mark. On the disk when this returns.
     fn write(&self, coming: &Path) -> Result<(), StorageError> {
         let trouble = |error: io::Error| from_io(coming, error);
+        remove_all(coming).map_err(trouble)?;
         // SQLite would let everybody read it, and does not mind a file that is there and empty.
-        private::open_file(coming).and_then(|file| file.set_len(0)).map_err(trouble)?;
-        private::sync_folder_of(coming).map_err(trouble)?;
+        private::open_file(coming).map_err(trouble)?;
         // It writes to another file alone, which is forbidden to a reader, too.
         self.connection
             .execute_batch("PRAGMA query_only = OFF")
@@ -102,52 +111,87 @@ impl KeptCopy {
 }
 
 /// Puts `coming` in the place of the database. The log of the old one would be taken for the log of
-/// the new one, so it goes first.
+/// the new one, so it goes first, and until the new one is there nobody may start.
 fn swap(place: &Path, coming: &Path) -> io::Result<Option<PathBuf>> {
-    let replaced = set_aside(place)?;
-    crash_point!("put_back.after_set_aside");
-    for ending in ["-wal", "-shm"] {
+    let marker = unfinished_return(place);
+    let replaced = match name_in(&marker, place)? {
+        // What an earlier attempt has moved is not moved again.
+        Some(begun) => Some(begun),
+        None if place.try_exists()? => Some(mark(&marker, place)?),
+        None => None,
+    };
+    crash_point!("put_back.after_mark");
+    if let Some(aside) = &replaced {
+        move_aside(place, aside)?;
+    }
+    crash_point!("put_back.before_rename");
+    // Without a database they are empty, or this would not have begun.
+    for ending in ["-wal", "-journal", "-shm"] {
         absent(std::fs::remove_file(with_ending(place, ending)))?;
     }
-    private::sync_folder_of(place)?;
-    crash_point!("put_back.before_rename");
     std::fs::rename(coming, place)?;
+    private::sync_folder_of(place)?;
     crash_point!("put_back.after_rename");
+    absent(std::fs::remove_file(&marker))?;
     private::sync_folder_of(place)?;
     Ok(replaced)
 }
 
-/// Gives the database at `place` and its log a second name that nothing has yet.
-fn set_aside(place: &Path) -> io::Result<Option<PathBuf>> {
-    if !place.try_exists()? {
-        return Ok(None);
-    }
-    let mut names = (1_u32..).map(|number| with_ending(place, format!(".replaced-{number}")));
-    let is_free = |name: &PathBuf| !name.exists() && !with_ending(name, "-wal").exists();
-    let Some(aside) = names.find(is_free) else {
+/// What the mark of an earlier attempt says. Nothing: there is none, or that attempt did not come as
+/// far as to move anything.
+fn name_in(marker: &Path, place: &Path) -> io::Result<Option<PathBuf>> {
+    let said = match std::fs::read(marker) {
+        Err(error) if error.kind() == ErrorKind::NotFound => return Ok(None),
+        read => read?,
+    };
+    let aside = std::str::from_utf8(&said).ok().and_then(|said| {
+        let number = said.trim().rsplit_once(REPLACED)?.1.parse().ok()?;
+        Some(aside(place, number))
+    });
+    Ok(aside)
+}
+
+/// Says where the database will be before it is moved. Nothing has changed if that fails.
+fn mark(marker: &Path, place: &Path) -> io::Result<PathBuf> {
+    let is_free = |name: &PathBuf| PARTS.iter().all(|part| !with_ending(name, part).exists());
+    let mut numbers = 1_u32..;
+    let Some(number) = numbers.find(|number| is_free(&aside(place, *number))) else {
         return Err(ErrorKind::AlreadyExists.into());
     };
-    // The log first: a database that bears its name has all that belongs to it.
-    absent(keep(&with_ending(place, "-wal"), &with_ending(&aside, "-wal")))?;
-    keep(place, &aside)?;
-    private::sync_folder_of(place)?;
-    Ok(Some(aside))
+    let aside = aside(place, number);
+    let write = || {
+        let mut file = private::open_file(marker)?;
+        file.set_len(0)?;
+        writeln!(file, "{}", aside.file_name().unwrap_or_default().to_string_lossy())?;
+        file.sync_all()?;
+        private::sync_folder_of(marker)
+    };
+    write().inspect_err(|_| drop(std::fs::remove_file(marker)))?;
+    Ok(aside)
 }
 
-/// A second name, or where the file system has none a second file.
-fn keep(path: &Path, name: &Path) -> io::Result<()> {
-    match std::fs::hard_link(path, name) {
-        Err(error)
-            if matches!(error.kind(), ErrorKind::Unsupported | ErrorKind::PermissionDenied) =>
-        {
-            std::fs::copy(path, name)?;
-            File::open(name)?.sync_all()
+fn aside(place: &Path, number: u32) -> PathBuf {
+    with_ending(place, format!("{REPLACED}{number}"))
+}
+
+fn move_aside(place: &Path, aside: &Path) -> io::Result<()> {
+    for part in PARTS {
+        let (from, to) = (with_ending(place, part), with_ending(aside, part));
+        // If it is there already, what has the old name is no longer the old database.
+        if !to.try_exists()? {
+            absent(std::fs::rename(from, to))?;
         }
-        linked => linked,
+        crash_point!("put_back.after_part");
     }
+    private::sync_folder_of(place)
 }
 
-fn absent(done: io::Result<()>) -> io::Result<()> {
+pub(crate) fn remove_all(database: &Path) -> io::Result<()> {
+    PARTS.iter().try_for_each(|part| absent(std::fs::remove_file(with_ending(database, part))))
+}
+
+/// A file that is not there needs nothing done to it.
+pub(crate) fn absent(done: io::Result<()>) -> io::Result<()> {
     match done {
         Err(error) if error.kind() == ErrorKind::NotFound => Ok(()),
         other => other,

@@ -250,31 +250,126 @@ fn put_back_in_a_child() {
     runtime.block_on(backup::put_back(copy, options)).unwrap();
 }
 
+/// Where a kill changes nothing for whoever starts next, and where nobody may start.
+const BEFORE: [&str; 2] = ["put_back.after_copy", "put_back.before_swap"];
+const AMID: [&str; 4] = [
+    "put_back.after_mark",
+    "put_back.after_part",
+    "put_back.before_rename",
+    "put_back.after_rename",
+];
+
+/// Beside a database that an earlier return has replaced.
+async fn with_an_older_one() -> Migrated {
+    let migrated = Migrated::with_log().await;
+    std::fs::write(migrated.path().join("palyra.db.replaced-1"), "older").unwrap();
+    migrated
+}
+
+fn kill(migrated: &Migrated, point: &str) {
+    let plan = CrashPlan::at(point);
+    let child = reexec_test("backup::copies::put_back_in_a_child").unwrap();
+    let child = child.data_dir(migrated.path()).env(COPY_VARIABLE, migrated.copy());
+    let mut child = child.crash(&plan).spawn().unwrap();
+    plan.expect_crash(&mut child, LIMIT).unwrap();
+}
+
+/// The return is made again: one database is kept, whole, and that one is named.
+async fn go_on(migrated: &Migrated, when: &str) {
+    let done = migrated.put_back(&migrated.copy()).await.unwrap();
+    assert_eq!(done.replaced, Some(migrated.path().join("palyra.db.replaced-2")), "{when}");
+    migrated.check_old(when).await;
+    migrated.check_kept("palyra.db.replaced-2", 2).await;
+    let older = std::fs::read(migrated.path().join("palyra.db.replaced-1")).unwrap();
+    assert_eq!(older, b"older", "{when}");
+    let left = files(migrated.path());
+    let strange = |name: &&String| name.contains("replaced-3") || name.contains("-coming");
+    assert_eq!(left.iter().find(strange), None, "{when}: {left:?}");
+    assert_eq!(files(&migrated.path().join("blobs")), ["one"], "{when}");
+}
+
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_crash_leaves_the_one_or_the_other_or_says_so() {
-    let points = [
-        "put_back.after_copy",
-        "put_back.before_swap",
-        "put_back.after_set_aside",
-        "put_back.before_rename",
-        "put_back.after_rename",
-    ];
-    for point in points {
-        let migrated = Migrated::with_log().await;
-        let blobs = files(&migrated.path().join("blobs"));
-        let plan = CrashPlan::at(point);
-        let child = reexec_test("backup::copies::put_back_in_a_child").unwrap();
-        let child = child.data_dir(migrated.path()).env(COPY_VARIABLE, migrated.copy());
-        let mut child = child.crash(&plan).spawn().unwrap();
-        plan.expect_crash(&mut child, LIMIT).unwrap();
-        if point != "put_back.after_rename" {
-            check_unfinished(&migrated).await;
-            migrated.put_back(&migrated.copy()).await.unwrap();
-        }
-        migrated.check_old(point).await;
-        migrated.check_kept("palyra.db.replaced-1", 2).await;
-        assert_eq!(files(&migrated.path().join("blobs")), blobs, "{point}");
+async fn a_crash_before_the_end_of_copying_changes_nothing() {
+    for point in BEFORE {
+        let migrated = with_an_older_one().await;
+        kill(&migrated, point);
+        let db = migrated.open_newer(migrated.path()).await;
+        assert_eq!(notes(&db).await, 2, "{point}");
+        db.close().await;
+        let left = files(migrated.path());
+        assert!(left.iter().all(|name| !name.contains("-coming")), "{point}: {left:?}");
+        kill(&migrated, point);
+        go_on(&migrated, point).await;
     }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_crash_amid_the_swap_is_told_until_it_is_done() {
+    for point in AMID {
+        let migrated = with_an_older_one().await;
+        kill(&migrated, point);
+        check_unfinished(&migrated).await;
+        go_on(&migrated, point).await;
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_second_crash_loses_nothing_either() {
+    for first in AMID {
+        for second in BEFORE.into_iter().chain(AMID) {
+            let migrated = with_an_older_one().await;
+            kill(&migrated, first);
+            kill(&migrated, second);
+            check_unfinished(&migrated).await;
+            go_on(&migrated, &format!("{first}, then {second}")).await;
+        }
+    }
+}
+
+/// Whoever thinks better of it puts back what was replaced.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_return_that_was_not_finished_can_be_taken_back() {
+    let migrated = with_an_older_one().await;
+    kill(&migrated, "put_back.before_rename");
+    let newer = OpenOptions { migrations: &NEXT, ..migrated.options() };
+    let kept = migrated.path().join("palyra.db.replaced-2");
+    let done = backup::put_back(kept.clone(), newer).await.unwrap();
+    assert_eq!(done.replaced, Some(kept));
+    let db = migrated.open_newer(migrated.path()).await;
+    assert_eq!(notes(&db).await, 2);
+    db.close().await;
+}
+
+/// A log without its database may be all that there is of it.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn the_log_of_a_database_that_is_gone_is_not_thrown_away() {
+    for ending in ["-wal", "-journal"] {
+        let migrated = Migrated::new().await;
+        let log = migrated.path().join(format!("palyra.db{ending}"));
+        std::fs::remove_file(migrated.path().join("palyra.db")).unwrap();
+        std::fs::write(&log, [1; 64]).unwrap();
+        let refused = migrated.put_back(&migrated.copy()).await.unwrap_err();
+        check_code(&refused, ErrorCode::StorageDatabaseGone);
+        assert!(refused.envelope().message().contains(&log.display().to_string()), "{refused:?}");
+        // As the hint says.
+        std::fs::rename(&log, migrated.path().join("kept-log")).unwrap();
+        let done = migrated.put_back(&migrated.copy()).await.unwrap();
+        assert_eq!(done.replaced, None);
+        migrated.check_old(ending).await;
+        assert_eq!(std::fs::read(migrated.path().join("kept-log")).unwrap(), [1; 64]);
+    }
+}
+
+/// SQLite would undo in the new database what an unfinished change had done to the old one.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn the_journal_of_the_old_database_goes_with_it() {
+    let migrated = Migrated::new().await;
+    std::fs::write(migrated.path().join("palyra.db-journal"), "undo").unwrap();
+    migrated.put_back(&migrated.copy()).await.unwrap();
+    assert!(!migrated.path().join("palyra.db-journal").exists());
+    let kept = migrated.path().join("palyra.db.replaced-1-journal");
+    assert_eq!(std::fs::read(kept).unwrap(), b"undo");
+    migrated.check_old("with a journal").await;
 }
 
 /// Nobody works with it, and neither a backup nor a copy that fails makes that forgotten.
@@ -290,7 +385,7 @@ async fn check_unfinished(migrated: &Migrated) {
     std::fs::remove_file(cut).unwrap();
     let empty = std::io::Cursor::new(Vec::new());
     let refused = backup::restore(empty, migrated.options(), unwatched()).await.unwrap_err();
-    check_code(&refused, ErrorCode::BackupTargetInUse);
+    check_code(&refused, ErrorCode::StorageUnfinishedReturn);
     let refused = Database::open(newer).await.unwrap_err();
     assert_eq!(refused.code(), ErrorCode::StorageUnfinishedReturn);
 }

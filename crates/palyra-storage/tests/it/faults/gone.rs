@@ -24,7 +24,8 @@ async fn assert_gone(folder: &Path, trace: &str) {
     for refused in [Database::open(options).await.unwrap_err(), examined] {
         assert_eq!(refused.code(), ErrorCode::StorageDatabaseGone, "{refused:?}");
         let told = refused.envelope().message().to_owned();
-        assert!(told.contains(&folder.join(trace).display().to_string()), "{told}");
+        let trace = format!("but {} shows", folder.join(trace).display());
+        assert!(told.contains(&trace), "{told}");
     }
 }
 
@@ -45,26 +46,36 @@ async fn the_log_of_a_database_that_is_gone_stays_until_it_is_back() {
     db.close().await;
 }
 
+/// What the message names is what has to be moved away to begin anew, as the hint says.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_copy_or_a_blob_shows_that_there_was_a_database() {
-    for trace in ["palyra.db.schema-1.copy", "blobs/ab/abcd"] {
+async fn what_is_left_shows_that_there_was_a_database_until_it_is_moved() {
+    let traces = [
+        ("palyra.db.schema-1.copy", "palyra.db.schema-1.copy"),
+        ("palyra.db-journal", "palyra.db-journal"),
+        ("blobs/ab/abcd", "blobs"),
+    ];
+    for (file, trace) in traces {
         let folder = tempfile::tempdir().unwrap();
-        let path = folder.path().join(trace);
+        let path = folder.path().join(file);
         std::fs::create_dir_all(path.parent().unwrap()).unwrap();
         std::fs::write(&path, "x").unwrap();
+        std::fs::write(path.with_file_name("other"), "x").unwrap();
         assert_gone(folder.path(), trace).await;
-        std::fs::remove_file(path).unwrap();
+        let elsewhere = tempfile::tempdir().unwrap();
+        std::fs::rename(folder.path().join(trace), elsewhere.path().join("kept")).unwrap();
         let db = Database::open(OpenOptions::in_directory(folder.path())).await.unwrap();
         db.close().await;
     }
 }
 
-/// What a kill right after the first start leaves.
+/// What a kill right after the first start leaves, or during a look before it.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn an_empty_file_alone_is_a_beginning() {
     let folder = tempfile::tempdir().unwrap();
     std::fs::write(folder.path().join(DATABASE_FILE), "").unwrap();
     std::fs::write(folder.path().join(format!("{DATABASE_FILE}-wal")), "").unwrap();
+    std::fs::create_dir(folder.path().join("blobs")).unwrap();
+    std::fs::write(folder.path().join("blobs/palyra-probe-01"), "x").unwrap();
     let db = Database::open(OpenOptions::in_directory(folder.path())).await.unwrap();
     db.close().await;
 }
