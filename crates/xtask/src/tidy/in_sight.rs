@@ -29,7 +29,7 @@ fn check_source(source: &SourceFile) -> Vec<Violation> {
     let report = |line, what: &str| Violation::new(RULE, &source.path, what, fix).at(line);
     let included = tokens::macros(&source.product)
         .into_iter()
-        .filter(|call| call.value == "include")
+        .filter(|call| call.value.name == "include")
         .map(|call| report(call.line, "include! brings in code that nothing looks at"));
     let elsewhere = tokens::attributes(&source.product)
         .into_iter()

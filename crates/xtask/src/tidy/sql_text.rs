@@ -1,12 +1,14 @@
 //! SQL is spelled in `store` modules and nowhere else, so that one file knows a table's columns.
 
+mod makers;
 mod statement;
 
-use std::collections::BTreeMap;
+use proc_macro2::{TokenStream, TokenTree};
 
 use super::model::{Violation, Workspace};
 use super::source::SourceFile;
 use super::tokens::{self, Found};
+use makers::Makers;
 use statement::{Statement, recognise};
 
 pub(crate) const RULE: &str = "sql text";
@@ -14,17 +16,16 @@ pub(crate) const RULE: &str = "sql text";
 /// Where the engines' own session statements may stand.
 const ENGINES: &str = "crates/palyra-storage/src/engine/";
 
-/// What makes a statement of a text, whatever the text is put together from, and where it is made.
-const MACROS: &[&str] = &["sql", "claim_sql", "hold_sql", "lock_sql"];
-const MACROS_HOME: &str = "crates/palyra-storage/src/sql.rs";
-
 pub(crate) fn check(workspace: &Workspace) -> Vec<Violation> {
-    let elsewhere = workspace.sources.iter().filter(|source| {
-        source.is_product()
-            && !is_store(&source.path)
-            && !source.path.starts_with("crates/palyra-testkit/")
+    let product = workspace.sources.iter().filter(|source| source.is_product());
+    let homes = product.clone().filter(|file| is_store(&file.path) || file.path == makers::HOME);
+    let makers = Makers::known_to(homes.map(|file| &file.product));
+    let elsewhere = product.filter(|source| {
+        !is_store(&source.path) && !source.path.starts_with("crates/palyra-testkit/")
     });
-    elsewhere.flat_map(|source| [check_texts(source), check_macros(source)].concat()).collect()
+    elsewhere
+        .flat_map(|source| [check_texts(source), check_makers(source, &makers)].concat())
+        .collect()
 }
 
 fn check_texts(source: &SourceFile) -> Vec<Violation> {
@@ -42,33 +43,32 @@ fn check_texts(source: &SourceFile) -> Vec<Violation> {
     statements.map(report).collect()
 }
 
-fn check_macros(source: &SourceFile) -> Vec<Violation> {
-    if source.path.starts_with(ENGINES) || source.path == MACROS_HOME {
+fn check_makers(source: &SourceFile, makers: &Makers) -> Vec<Violation> {
+    if source.path == makers::HOME {
         return Vec::new();
     }
-    let called = tokens::macros(&source.product).into_iter().map(|call| (call.line, call.value));
-    let mut made: BTreeMap<usize, String> = called
-        .filter(|(_, name)| MACROS.contains(&name.as_str()))
-        .map(|(line, name)| (line, format!("{name}!")))
-        .collect();
-    for path in tokens::paths(&source.product) {
-        let words: Vec<&str> = path.value.iter().map(String::as_str).collect();
-        match words.as_slice() {
-            // Under another name its calls would go unseen.
-            ["palyra_storage", name] if MACROS.contains(name) => {
-                made.entry(path.line).or_insert_with(|| format!("{name}!"));
-            }
-            [.., "Sql", "from_parts"] => {
-                made.insert(path.line, "Sql::from_parts".to_owned());
-            }
-            _ => {}
-        }
-    }
-    let report = |(line, name): (usize, String)| {
-        let what = format!("{name} outside of a store module");
-        Violation::new(RULE, &source.path, what, FIX).at(line)
+    let is_engine = source.path.starts_with(ENGINES);
+    let made = makers.used_in(&source.product, |call| {
+        is_engine && call.name == "sql" && is_session(&call.inside)
+    });
+    let report = |made: Found<String>| {
+        let what = format!("{} outside of a store module", made.value);
+        Violation::new(RULE, &source.path, what, FIX).at(made.line)
     };
     made.into_iter().map(report).collect()
+}
+
+/// Whether a call holds session statements as they are, and nothing that could become another.
+fn is_session(inside: &TokenStream) -> bool {
+    let is_plain = |tree: TokenTree| match tree {
+        TokenTree::Ident(engine) => engine == "sqlite" || engine == "postgres",
+        TokenTree::Punct(_) | TokenTree::Literal(_) => true,
+        TokenTree::Group(_) => false,
+    };
+    let texts = tokens::strings(inside);
+    !texts.is_empty()
+        && texts.iter().all(|text| recognise(&text.value) == Some(Statement::Session))
+        && inside.clone().into_iter().all(is_plain)
 }
 
 const FIX: &str =

@@ -1,8 +1,12 @@
 //! What rules find by walking tokens. Unlike a syntax tree, tokens show what stands inside macros.
 
+mod macros;
+
 use proc_macro2::{Delimiter, Group, Ident, TokenStream, TokenTree};
 use syn::Meta;
 use syn::punctuated::Punctuated;
+
+pub(crate) use macros::{Macro, macro_rules, macros, renames};
 
 /// A piece of source and the line it starts on.
 #[derive(Debug, PartialEq, Eq)]
@@ -146,20 +150,6 @@ pub(crate) fn handed_on(stream: &TokenStream) -> Vec<Found<Vec<String>>> {
                 |tree: &&TokenTree| matches!(tree, TokenTree::Punct(end) if end.as_char() == ';');
             let item = rest.iter().take_while(|tree| !ends(tree)).cloned().collect();
             found.extend(paths(&item));
-        }
-        Walk::On
-    });
-    found
-}
-
-/// The names of macros that are called; of a path, its last word.
-pub(crate) fn macros(stream: &TokenStream) -> Vec<Found<String>> {
-    let mut found = Vec::new();
-    walk(stream, &mut |trees| {
-        if let [TokenTree::Ident(name), TokenTree::Punct(bang), TokenTree::Group(_), ..] = trees
-            && bang.as_char() == '!'
-        {
-            found.push(Found { line: name.span().start().line, value: name.to_string() });
         }
         Walk::On
     });

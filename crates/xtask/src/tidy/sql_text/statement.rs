@@ -26,18 +26,26 @@ pub(super) fn recognise(text: &str) -> Option<Statement> {
     PATTERNS.iter().find(matches).map(|pattern| pattern.statement)
 }
 
-/// The statement without its comments, and without the `EXPLAIN` before it.
+/// The statement without its comments, its quoted texts, and what may stand before its verb.
 fn without_preface(text: &str) -> String {
     static COMMENTS: LazyLock<Regex> =
-        LazyLock::new(|| compile(r"(?m)/\*(?s:.*?)\*/|^[ \t]*--.*$".to_owned()));
-    static EXPLAIN: LazyLock<Regex> = LazyLock::new(|| {
-        let options = r"(?:query\s+plan\s+|analyze\s+|verbose\s+|\([^)]*\)\s*)*";
+        LazyLock::new(|| compile(r"(?m)/\*(?s:.*?)\*/|^[ \t]*--.*$"));
+    // Within a word the sign is an apostrophe.
+    static QUOTED: LazyLock<Regex> = LazyLock::new(|| compile(r"(^|\W)'(?:[^']|'')*'"));
+    static PREFACE: LazyLock<Regex> = LazyLock::new(|| {
+        let before = [
+            r"explain\s+(?:query\s+plan\s+|analyze\s+|verbose\s+|\([^)]*\)\s*)*",
+            r"declare\s+\w+\s+(?:[a-z]+\s+){0,3}cursor\s+(?:with(?:out)?\s+hold\s+)?for\s+",
+            r"prepare\s+\w+(?:\s*\([^)]*\))?\s+as\s+",
+            r"(?:union|intersect|except)\s+(?:all\s+)?",
+        ];
         let verbs = "(select|insert|update|delete|merge|with|replace)";
-        compile(format!(r"^\s*explain\s+{options}{verbs}\s"))
+        compile(&format!(r"^\s*(?:{})\b{verbs}\s", before.join("|")))
     });
     let text = COMMENTS.replace_all(text, " ");
+    let text = QUOTED.replace_all(&text, "$1''");
     let verb =
-        EXPLAIN.captures(&text.to_ascii_lowercase()).and_then(|found| Some(found.get(1)?.start()));
+        PREFACE.captures(&text.to_ascii_lowercase()).and_then(|found| Some(found.get(1)?.start()));
     let start = verb.unwrap_or(0);
     text[start..].to_owned()
 }
@@ -88,16 +96,19 @@ const START: &str = r"(?:^|[;(\n])\s*";
 const DATA: &[&str] = &[
     r"SELECT\s(?s:.*)\sFROM\s+[\w\x22{]",
     r"(?:INSERT|REPLACE)\s+(?:OR\s+[A-Z]+\s+)?INTO\s",
-    r"UPDATE\s+(?:OR\s+[A-Z]+\s+|ONLY\s+)?[\w.\x22{}]+\s+(?:AS\s+\w+\s+)?SET\s",
+    r"UPDATE\s+(?:OR\s+[A-Z]+\s+|ONLY\s+)?<name>\s+(?:(?:AS\s+)?\w+\s+)?SET(?:\s|$)",
     r"DELETE\s+FROM\s",
     r"MERGE\s+INTO\s",
-    r"TRUNCATE\s+(?:TABLE\s+)?[\w\x22{]+\s*(?:;|$)",
+    r"TRUNCATE\s+(?:TABLE\s+)?(?:ONLY\s+)?<name>(?:\s*,\s*<name>)*\s*(?:;|$|(?:CASCADE|RESTRICT|RESTART|CONTINUE)\b)",
     r"WITH\s+(?:RECURSIVE\s+)?\w+\s*(?:\(\)\s*)?AS\s+(?:NOT\s+)?(?:MATERIALIZED\s+)?\(",
     r"CREATE\s+(?:[A-Z]+\s+){0,2}(?:TABLE|INDEX|VIEW|TRIGGER|FUNCTION|SEQUENCE|TYPE|SCHEMA|DATABASE)\s",
     r"ALTER\s+(?:TABLE|INDEX|VIEW|TYPE|SEQUENCE|SCHEMA|DATABASE)\s",
     r"DROP\s+(?:TABLE|INDEX|VIEW|TRIGGER|FUNCTION|SEQUENCE|TYPE|SCHEMA|DATABASE)\s",
     r"COPY\s+[\w\x22{]+\s*(?:\(\)\s*)?(?:FROM|TO)\s",
     r"LOCK\s+TABLE\s",
+    r"LOCK\s+<table>(?:\s*,\s*<table>)*\s*(?:;|$|IN\s+[A-Z ]+\sMODE\b)",
+    r"(?:VACUUM|ANALYZE|REINDEX)(?:\s+(?:FULL|FREEZE|VERBOSE|ANALYZE|TABLE|INDEX|CONCURRENTLY)|\s*\(\))*\s+<table>(?:\(\))?\s*(?:;|$)",
+    r"(?:GRANT|REVOKE)\s+(?:ALL|SELECT|INSERT|UPDATE|DELETE|TRUNCATE|REFERENCES|TRIGGER|USAGE|EXECUTE|CREATE|CONNECT)\b[^;]*\sON\s",
 ];
 
 /// Statements that name no table, recognised only as the whole string.
@@ -108,7 +119,7 @@ const SESSION: &[&str] = &[
     r"(?:COMMIT|ROLLBACK)(?:\s+(?:TRANSACTION|WORK|PREPARED\s+\S+))?",
     r"ROLLBACK\s+TO\s+(?:SAVEPOINT\s+)?\S+",
     r"(?:SAVEPOINT|RELEASE|RELEASE\s+SAVEPOINT|LISTEN|UNLISTEN|NOTIFY)\s+[\w\x22{}*]+",
-    r"SET\s+(?:LOCAL\s+|SESSION\s+)?[\w.]+\s*(?:=|TO\s).*",
+    r"SET\s+(?:(?:LOCAL|SESSION)\s+[\w.]+|\w+_timeout|application_name|search_path|synchronous_commit)\s*(?:=|TO\s)[^$?]*",
     r"SET\s+(?:LOCAL\s+|SESSION\s+)?(?:TRANSACTION|CHARACTERISTICS|CONSTRAINTS)\s.*",
     r"SHOW\s+[\w.]+",
     r"VACUUM(?:\s+INTO\s+\S+|\s+(?:FULL|ANALYZE))?",
@@ -121,59 +132,77 @@ const SESSION: &[&str] = &[
 const FRAGMENTS: &[&str] = &[
     r"WHERE\s+[\w.\x22{}(]+\s*(?:=|<|>|!=|\s(?:IN|IS|LIKE|NOT|BETWEEN)\s)",
     r"(?:ORDER|GROUP)\s+BY\s+[\w.\x22{]",
-    r"(?:LEFT\s+|INNER\s+|CROSS\s+)*JOIN\s+\w+\s",
+    r"(?:LEFT|RIGHT|FULL|INNER|CROSS)\s+(?:OUTER\s+)?JOIN\s+<name>",
+    r"JOIN\s+\w+\s",
     r"ON\s+CONFLICT\s*(?:\(|DO\s)",
     r"(?:FROM|RETURNING)\s+[a-z_]\w*(?:\s*,\s*\w+)*$",
+    r"FROM\s+<source>(?:\s*,\s*<source>)*\s+(?:WHERE|ORDER|GROUP|HAVING|LIMIT|UNION|RETURNING|FOR|(?:[A-Z]+\s+){0,2}JOIN)\b",
+    r"SET\s+<name>\s*=[^;]*\sWHERE\s",
     r"VALUES\s*\(",
 ];
 
-/// One column of a `select` in small letters; stands for `ITEM` below.
-const ITEM: &str = r"[\w.*$\x22{}]+(?:\(\))?(?:\s+as\s+\w+)?";
+/// What is left of an `UPDATE` without its beginning, unless it sets something of the session.
+const ASSIGNMENT: &str = r"SET\s+<name>\s*=";
 
-/// The same in small or mixed letters, with enough around the keywords to tell them from English.
+/// What the patterns call by a name. A table starts with a small letter where a keyword in capitals
+/// could stand in its place; an item is one column of a `select` in small letters.
+const PARTS: &[(&str, &str)] = &[
+    ("<source>", r"<table>(?:\s+(?:AS\s+)?[a-z]\w*)?"),
+    ("<table>", r"[a-z_\x22{][\w.\x22{}]*"),
+    ("<name>", r"[\w.\x22{}]+"),
+    ("<item>", r"[\w.*$\x22{}]+(?:\(\))?(?:\s+as\s+\w+)?"),
+];
+
+/// Statements in small or mixed letters, with enough around the keywords to tell them from English.
 const SMALL: &[&str] = &[
     r"select\s+(?:distinct\s+)?[\w.]+\s+from\s+[\w.]+(?:\s+limit\s.*)?$",
     r"select\s+\d+\s+from\s+[\w.]+",
     r"with\s+(?:recursive\s+)?\w+\s*(?:\(\)\s*)?as\s+\(select\s",
     r"select\s+(?:\*|[\w.]+\(.*\)|[\w.]+(?:\s*,\s*[\w.*]+)+)\s+from\s+[\w.]+",
-    r"select\s+[\w.]+\s+from\s+[\w.]+\s*(?:;|\s+where\s+[\w.]+\s*(?:=|<|>|in\s|is\s)|\s+(?:order|group)\s+by\s)",
-    r"(?:insert|replace)\s+into\s+[\w.]+\s*(?:\(|(?:default\s+)?values\b|select\s)",
-    r"select\s+ITEM(?:\s*,\s*ITEM)+\s+from\s+[\w.\x22{]",
+    r"select\s+[\w.]+\s+from\s+<name>\s*(?:;|\s+where\s+[\w.]+\s*(?:=|<|>|in\s|is\s)|\s+(?:order|group)\s+by\s)",
+    r"(?:insert|replace)\s+into\s+<name>\s*(?:\(|(?:default\s+)?values\b|select\s)",
+    r"select\s+<item>(?:\s*,\s*<item>)+\s+from\s+[\w.\x22{]",
     r"select\s+[\x22{]\w+[\x22}]\s+from\s+[\w.\x22{]",
-    r"select\s+ITEM\s+from\s+[\w.\x22{}]+\s*(?:;|$)",
-    r"select\s+ITEM\s+from\s+[\w.\x22{}]+\s+(?:as\s+)?\w+\s+(?:where\s+[\w.]+\s*(?:=|<|>|in\s*\()|join\s+\w+\s)",
-    r"update\s+[\w.]+\s+(?:as\s+\w+\s+)?set\s+[\w.]+\s*=",
-    r"delete\s+from\s+[\w.]+\s+(?:as\s+)?\w+\s+where\s+[\w.]+\s*(?:=|<|>|in\s*\()",
+    r"select\s+<item>\s+from\s+<name>\s*(?:;|$)",
+    r"select\s+<item>\s+from\s+<name>\s+(?:as\s+)?\w+\s+(?:where\s+[\w.]+\s*(?:=|<|>|in\s*\()|join\s+\w+\s)",
+    r"update\s+<name>\s+(?:(?:as\s+)?\w+\s+)?set\s+[\w.]+\s*=",
+    r"delete\s+from\s+<name>\s+(?:as\s+)?\w+\s+where\s+[\w.]+\s*(?:=|<|>|in\s*\()",
     r"merge\s+into\s+[\w.]+\s(?s:.*)\swhen\s+(?:not\s+)?matched\s",
-    r"delete\s+from\s+[\w.]+(?:\s+where\s+[\w.]+\s*(?:=|<|>|in\s|is\s)|\s*(?:;|$))",
+    r"delete\s+from\s+<name>\s+where\s+[\w.]+\s*(?:=|<|>|in\s|is\s)",
+    r"delete\s+from\s+[\w.]+\s*(?:;|$)",
     r"create\s+(?:unique\s+|temp\s+|temporary\s+|virtual\s+)?table\s+(?:if\s+not\s+exists\s+)?[\w.]+\s*(?:\(|using\s)",
     r"create\s+(?:unique\s+)?index\s+(?:if\s+not\s+exists\s+)?[\w.]+\s+on\s+[\w.]+\s*\(",
     r"alter\s+table\s+[\w.]+\s+(?:add|drop|rename|alter)\s",
     r"drop\s+(?:table|index|view|trigger)\s+(?:if\s+exists\s+[\w.]+|[\w.]+\s*(?:;|$))",
+    r"pragma\s+(?:\w+\.)?(?:table_x?info|index_list|index_x?info|foreign_key_list|foreign_key_check)\s*(?:=|\()",
 ];
 
 static PATTERNS: LazyLock<Vec<Pattern>> = LazyLock::new(|| {
-    let written = |statement, source| Pattern {
+    let pattern = |statement, letters, source: String| Pattern {
         statement,
-        letters: Letters::AsWritten,
-        regex: compile(source),
+        letters,
+        regex: compile(&source),
     };
-    let data = DATA.iter().map(|body| written(Statement::Data, format!("{START}{body}")));
-    let small = SMALL.iter().map(|body| Pattern {
-        statement: Statement::Data,
-        letters: Letters::Any,
-        regex: compile(format!("{START}{}", body.replace("ITEM", ITEM))),
-    });
-    let fragments = FRAGMENTS.iter().map(|body| written(Statement::Data, format!("^{body}")));
-    let session =
-        SESSION.iter().map(|body| written(Statement::Session, format!(r"^(?:{body})\s*;?$")));
-    let pragma = written(
-        Statement::Session,
-        format!(r"{START}(?:PRAGMA|pragma)\s+[\w.{{}}]+\s*(?:=|\(|;|$)"),
-    );
-    data.chain(small).chain(fragments).chain(session).chain([pragma]).collect()
+    let data = |source| pattern(Statement::Data, Letters::AsWritten, source);
+    let session = |source| pattern(Statement::Session, Letters::AsWritten, source);
+    let small =
+        SMALL.iter().map(|body| pattern(Statement::Data, Letters::Any, format!("{START}{body}")));
+    let mut patterns: Vec<Pattern> =
+        DATA.iter().map(|body| data(format!("{START}{body}"))).collect();
+    patterns.extend(small);
+    patterns.extend(FRAGMENTS.iter().map(|body| data(format!("^{body}"))));
+    patterns.extend(SESSION.iter().map(|body| session(format!(r"^(?:{body})\s*;?$"))));
+    patterns.push(session(format!(r"{START}(?:PRAGMA|pragma)\s+[\w.{{}}]+\s*(?:=|\(|;|$)")));
+    patterns.push(data(format!("^{ASSIGNMENT}")));
+    patterns
 });
 
-fn compile(pattern: String) -> Regex {
-    Regex::new(&pattern).expect("the patterns above are valid")
+fn compile(pattern: &str) -> Regex {
+    let spelled = PARTS
+        .iter()
+        .fold(pattern.to_owned(), |pattern, (name, spelling)| pattern.replace(name, spelling));
+    Regex::new(&spelled).expect("the patterns above are valid")
 }
+
+#[cfg(test)]
+mod tests;

@@ -1,143 +1,6 @@
 use super::*;
 use crate::tidy::workbench::lines;
 
-#[test]
-fn statements_are_recognised() {
-    for text in [
-        "SELECT id FROM outbox",
-        "SELECT id,\n  due_at\nFROM outbox\nWHERE due_at <= $1",
-        "SELECT count(*) FROM outbox WHERE id IN ($1, $2)",
-        "  INSERT INTO outbox (id) VALUES ($1)",
-        "INSERT OR IGNORE INTO outbox VALUES ($1)",
-        "UPDATE outbox SET due_at = $1",
-        "UPDATE outbox AS o SET due_at = $1",
-        "UPDATE {table} SET due_at = $1",
-        "DELETE FROM outbox WHERE id = $1",
-        "WITH due AS (SELECT id FROM outbox) DELETE FROM outbox",
-        "WITH RECURSIVE up(id) AS (SELECT 1)",
-        "CREATE TABLE outbox (id TEXT)",
-        "CREATE UNIQUE INDEX by_due ON outbox (due_at)",
-        "ALTER TABLE outbox ADD COLUMN lane TEXT",
-        "DROP INDEX by_due",
-        "EXISTS (SELECT 1 FROM outbox)",
-        "x; DELETE FROM outbox",
-        "WHERE id = $1",
-        "ORDER BY due_at",
-        "ON CONFLICT (id) DO NOTHING",
-        "FROM outbox",
-        "select * from outbox",
-        "select id, due_at from outbox",
-        "select id from outbox where id = $1",
-        "insert into outbox (id) values ($1)",
-        "update outbox set due_at = $1",
-        "delete from outbox where id = $1",
-        "create table if not exists outbox (id text)",
-        "create index by_due on outbox (due_at)",
-        "drop table if exists outbox",
-        "select id from outbox",
-        "select id from outbox limit 1",
-        "select distinct lane from outbox",
-        "Select * From outbox",
-        "delete from outbox",
-        "drop table outbox",
-        "with due as (select id from outbox) delete from outbox",
-        "exists (select 1 from outbox)",
-        "-- what is due\nSELECT id FROM outbox",
-        "/* what is due */ SELECT id FROM outbox",
-        "/* a */\n-- b\n  WHERE id = $1",
-        "SELECT id, /* not lane, */ due_at FROM outbox",
-        "EXPLAIN SELECT id FROM outbox",
-        "EXPLAIN QUERY PLAN SELECT id FROM outbox",
-        "EXPLAIN (ANALYZE, BUFFERS) DELETE FROM outbox",
-        "explain analyze select id from outbox",
-        "MERGE INTO outbox USING due ON outbox.id = due.id WHEN MATCHED THEN DELETE",
-        "merge into outbox using due on outbox.id = due.id when matched then delete",
-        "select id, count(*) from outbox",
-        "select id, due_at as due from outbox",
-        "select due_at as due from outbox",
-        "select coalesce(due_at, $1) as due, lane from outbox",
-        "select o.id from outbox o where o.id = $1",
-        "select id from outbox as o join lanes as l on l.id = o.lane",
-        "select \"id\" from {table}",
-        "update outbox as o set due_at = $1",
-        "delete from outbox as o where o.id = $1",
-    ] {
-        assert_eq!(recognise(text), Some(Statement::Data), "{text}");
-    }
-}
-
-#[test]
-fn session_statements_are_recognised_as_such() {
-    for text in [
-        "PRAGMA journal_mode = WAL",
-        "PRAGMA journal_mode = WAL; PRAGMA foreign_keys = ON;",
-        "pragma user_version",
-        "BEGIN",
-        "BEGIN IMMEDIATE",
-        "begin immediate",
-        "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY",
-        "COMMIT;",
-        "ROLLBACK TO unit",
-        "SAVEPOINT unit",
-        "RELEASE unit",
-        "LISTEN palyra",
-        "SET statement_timeout = 1000",
-        "SET SESSION CHARACTERISTICS AS TRANSACTION READ ONLY",
-        "SELECT 1",
-        "SELECT pg_notify($1, $2)",
-        "SELECT CAST(extract(epoch FROM clock_timestamp()) * 1000 AS BIGINT)",
-    ] {
-        assert_eq!(recognise(text), Some(Statement::Session), "{text}");
-    }
-}
-
-#[test]
-fn prose_and_clauses_without_a_name_are_not_sql() {
-    for text in [
-        "",
-        "Select a channel from the list",
-        "select one from the list",
-        "select the lanes, then take them from the queue",
-        "Update the set of rules",
-        "update your settings",
-        "insert into the queue",
-        "Delete from disk?",
-        "delete from the disk",
-        "create table of contents",
-        "create index cards",
-        "drop table service now",
-        "with the lease, as (owner)",
-        "begin",
-        "commit",
-        "BEGIN WITH THE BASICS",
-        "COMMIT OR LOSE IT",
-        "SELECT must name its columns",
-        "commit was lost: COMMIT did not answer",
-        "SET",
-        "set lines = 3",
-        "where is it?",
-        "from {source}",
-        "FROM the daemon",
-        "-----BEGIN CERTIFICATE-----",
-        "a listener for LISTEN and NOTIFY",
-        "savepoint {name} is gone",
-        "values (one per line)",
-        "returning to the caller",
-        "FOR UPDATE SKIP LOCKED",
-        "explain select rows",
-        "EXPLAIN what was SELECTED",
-        "merge into main using a rebase",
-        "MERGE conflicts",
-        "-- a separator --",
-        "--help",
-        "accepts */* and text/*",
-        "select it as the default from now on",
-        "select one channel as default, then another, from the list",
-    ] {
-        assert_eq!(recognise(text), None, "{text}");
-    }
-}
-
 const STATEMENT: &str = r#"const CLAIM: &str = "SELECT id FROM outbox";"#;
 
 fn check_at(path: &str, text: &str, expected: &[&str]) {
@@ -175,7 +38,7 @@ fn sql_stands_in_store_modules_tests_benches_and_the_testkit() {
 
 #[test]
 fn statements_are_made_in_store_modules() {
-    let path = "crates/palyra-gateway/src/router.rs";
+    let path = "crates/palyra-storage/src/router.rs";
     for (text, name) in [
         ("const A: Sql = sql!(include_str!(\"a.txt\"));", "sql!"),
         (
@@ -184,8 +47,14 @@ fn statements_are_made_in_store_modules() {
         ),
         ("const A: Sql = hold_sql!(TEXT);", "hold_sql!"),
         ("const A: Sql = lock_sql![TEXT];", "lock_sql!"),
-        ("use palyra_storage::{Tx, sql as statement};", "sql!"),
+        ("use palyra_storage::{Tx, sql as statement};", "sql! under another name"),
+        ("use crate::sql as statement;", "sql! under another name"),
+        ("use super::{hold_sql as statement, Tx};", "hold_sql! under another name"),
         ("const A: Sql = Sql::from_parts(TEXT, TEXT);", "Sql::from_parts"),
+        (
+            "use palyra_storage::Sql as S; const A: S = S::from_parts(TEXT, TEXT);",
+            "Sql under another name",
+        ),
     ] {
         let said = format!("{path}:1: {name} outside of a store module");
         check_at(path, text, &[&said]);
@@ -193,11 +62,59 @@ fn statements_are_made_in_store_modules() {
         check_at("crates/palyra-gateway/benches/router.rs", text, &[]);
     }
     check_at(path, "fn sql(sql: &str) { macro_rules! sql { () => {} } }", &[]);
-    check_at(
-        "crates/palyra-storage/src/engine/sqlite.rs",
-        "const NOW: Sql = sql!(\"SELECT unixepoch()\");",
-        &[],
-    );
+    check_at(path, "use crate::{Sql, sql}; fn a(sql: u8) -> u16 { sql as u16 }", &[]);
+}
+
+#[test]
+fn what_a_store_module_makes_statements_with_stays_there() {
+    let path = "crates/palyra-gateway/src/router.rs";
+    for (store, text, name) in [
+        ("macro_rules! made { ($t:expr) => { sql!($t) }; }", "made!(TEXT)", "made!"),
+        (
+            "macro_rules! outer { () => { inner!() } }
+             macro_rules! inner { () => { Sql::from_parts(\"\", \"\") } }",
+            "crate::store::outer!()",
+            "outer!",
+        ),
+        ("pub(crate) use palyra_storage::sql as made;", "made!(TEXT)", "made!"),
+        ("pub(crate) use palyra_storage::Sql as S;", "S::from_parts(TEXT, TEXT)", "S::from_parts"),
+    ] {
+        let workspace = Workspace::empty()
+            .with_source("crates/palyra-gateway/src/store/rules.rs", store)
+            .with_source(path, &format!("const A: Sql = {text};"));
+        let said = format!("{path}:1: {name} outside of a store module");
+        assert_eq!(lines(&check(&workspace)), [said]);
+    }
+    let harmless = Workspace::empty()
+        .with_source(
+            "crates/palyra-gateway/src/store/rules.rs",
+            "macro_rules! columns { () => { \"id\" } } const A: Sql = sql!(columns!());",
+        )
+        .with_source(path, "const A: &[&str] = columns!();");
+    assert_eq!(lines(&check(&harmless)), [""; 0]);
+}
+
+#[test]
+fn engines_make_session_statements_and_nothing_more() {
+    let engine = "crates/palyra-storage/src/engine/sqlite.rs";
+    for text in [
+        "use crate::{Sql, sql}; const NOW: Sql = sql!(\"SELECT unixepoch()\");",
+        "const NOW: Sql = crate::sql!(sqlite: \"SELECT unixepoch()\", postgres: \"SELECT now()\",);",
+    ] {
+        check_at(engine, text, &[]);
+    }
+    for (text, name) in [
+        ("const A: Sql = sql!(TEXT);", "sql!"),
+        ("const A: Sql = sql!(concat!(\"SELECT now()\", REST));", "sql!"),
+        ("const A: Sql = sql!(include_str!(\"a.txt\"));", "sql!"),
+        ("const A: Sql = sql!(\"outbox\");", "sql!"),
+        ("const A: Sql = sql!();", "sql!"),
+        ("const A: Sql = claim_sql!(\"SELECT now()\", \"\");", "claim_sql!"),
+        ("use crate::sql as statement;", "sql! under another name"),
+        ("const A: Sql = Sql::from_parts(TEXT, TEXT);", "Sql::from_parts"),
+    ] {
+        check_at(engine, text, &[&format!("{engine}:1: {name} outside of a store module")]);
+    }
 }
 
 #[test]

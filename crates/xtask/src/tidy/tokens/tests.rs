@@ -55,3 +55,23 @@ fn modules_are_found_on_every_level() {
         found.iter().map(|found| (found.line, found.value.as_str())).collect();
     assert_eq!(values, [(1, "a"), (2, "b"), (2, "c")]);
 }
+
+#[test]
+fn renames_are_found_in_use_and_nowhere_else() {
+    let found = renames(&parse("use a::b as c;\npub use d::{e, f::{g as h}}; let i = j as k;"));
+    let values: Vec<(usize, &str, &str)> = found
+        .iter()
+        .map(|found| (found.line, found.value.from.as_str(), found.value.to.as_str()))
+        .collect();
+    assert_eq!(values, [(1, "b", "c"), (2, "g", "h")]);
+}
+
+#[test]
+fn macros_are_told_apart_from_their_definitions() {
+    let text = parse("macro_rules! a { () => { b!(c) } }\nd::e![];");
+    let called: Vec<(usize, String)> =
+        macros(&text).into_iter().map(|found| (found.line, found.value.name)).collect();
+    assert_eq!(called, [(1, "b".to_owned()), (2, "e".to_owned())]);
+    let defined: Vec<String> = macro_rules(&text).into_iter().map(|found| found.name).collect();
+    assert_eq!(defined, ["a"]);
+}
