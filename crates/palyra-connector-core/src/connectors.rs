@@ -129,24 +129,33 @@ impl Connectors {
         self.change(id, (ConnectorEventKind::Resumed, None), trail, resume).await
     }
 
-    /// Writes down that a connector lacks what it needs, and why.
+    /// Writes down that a connector lacks what it needs, and why, unless it has been given other
+    /// settings than those it was started with: what went wrong says nothing about them. Says
+    /// whether they are the same.
     pub async fn set_unready(
         &self,
-        id: &ConnectorId,
+        started_with: &Arc<Connector>,
         readiness: ConnectorReadiness,
         reason: Option<String>,
     ) -> Result<bool, ChannelError> {
         let kind = match readiness {
-            ConnectorReadiness::Ready => return Ok(false),
+            ConnectorReadiness::Ready => return Ok(true),
             ConnectorReadiness::AuthFailed => ConnectorEventKind::AuthFailed,
             ConnectorReadiness::MissingCredential => ConnectorEventKind::MissingCredential,
             ConnectorReadiness::Misconfigured => ConnectorEventKind::Misconfigured,
         };
-        let event = (kind, reason.clone());
-        let set = move |connector: &mut Connector, _| {
-            (connector.readiness, connector.readiness_reason) = (readiness, reason.clone());
+        let (started_with, now) = (started_with.clone(), self.clock.now());
+        let write = move |tx: &mut Tx<'_>| -> Result<bool, ChannelError> {
+            let was = lock(tx, &started_with.id)?;
+            if was.settings != started_with.settings {
+                return Ok(false);
+            }
+            let (reason, event) = (reason.clone(), (kind, reason.clone()));
+            let is = Connector { readiness, readiness_reason: reason, ..was.clone() };
+            keep(tx, &was, is, event, None, now)?;
+            Ok(true)
         };
-        self.change(id, event, None, set).await
+        self.db.try_write(write).await
     }
 
     /// Gives a connector other settings. What it lacked before says nothing about these.
@@ -173,25 +182,40 @@ impl Connectors {
     ) -> Result<bool, ChannelError> {
         let (id, now) = (id.clone(), self.clock.now());
         let write = move |tx: &mut Tx<'_>| -> Result<bool, ChannelError> {
-            let was = connectors::lock(tx, &id)?;
-            let was = was.ok_or_else(|| ChannelError::NoConnector(id.clone()))?;
+            let was = lock(tx, &id)?;
             let mut is = was.clone();
             change(&mut is, now);
-            keep_clock(&mut is, now);
-            if is == was {
-                return Ok(false);
-            }
-            is.version += 1;
-            connectors::save(tx, &is)?;
-            note(tx, &id, kind, detail.clone(), now)?;
-            trail.clone().into_iter().for_each(|entry| tx.record(entry));
-            tx.notify(TOPIC);
-            // What could not go out before may be due.
-            tx.notify(crate::outbox::TOPIC);
-            Ok(true)
+            Ok(keep(tx, &was, is, (kind, detail.clone()), trail.clone(), now)?)
         };
         self.db.try_write(write).await
     }
+}
+
+fn lock(tx: &mut Tx<'_>, id: &ConnectorId) -> Result<Connector, ChannelError> {
+    connectors::lock(tx, id)?.ok_or_else(|| ChannelError::NoConnector(id.clone()))
+}
+
+/// Writes a change down and tells of it, if it is one.
+fn keep(
+    tx: &mut Tx<'_>,
+    was: &Connector,
+    mut is: Connector,
+    (kind, detail): (ConnectorEventKind, Option<String>),
+    trail: Trail,
+    now: Timestamp,
+) -> Result<bool, StorageError> {
+    keep_clock(&mut is, now);
+    if is == *was {
+        return Ok(false);
+    }
+    is.version += 1;
+    connectors::save(tx, &is)?;
+    note(tx, &is.id, kind, detail, now)?;
+    trail.into_iter().for_each(|entry| tx.record(entry));
+    tx.notify(TOPIC);
+    // What could not go out before may be due.
+    tx.notify(crate::outbox::TOPIC);
+    Ok(true)
 }
 
 /// Sets a connector up unless there is one of this name, as part of a transaction. Says whether there

@@ -41,6 +41,8 @@ struct Life {
 
 struct Running {
     task: Id,
+    /// What it was started with.
+    row: Arc<Connector>,
     stop: watch::Sender<bool>,
     wake: Arc<Notify>,
 }
@@ -111,7 +113,7 @@ impl Lives {
                 if life.row.enabled != row.enabled {
                     events.push(wish(&row));
                 } else if (&life.row.settings, life.row.queue) != (&row.settings, row.queue)
-                    || is_to_be_tried_again(&life.row, &row)
+                    || is_to_be_tried_again(life, &row)
                 {
                     events.push(Event::Changed);
                 }
@@ -199,22 +201,31 @@ impl Lives {
             (running.task == task).then(|| id.clone())
         });
         let Some(id) = owner else { return Ok(()) };
-        if let Some(life) = self.lives.get_mut(&id) {
-            life.running = None;
-        }
-        let (ended, readiness, reason) = told(end);
-        if let Some(reason) = &reason {
-            tracing::warn!(connector = %id, reason, "a connector has ended");
-        }
-        let (connectors, why) = (&self.shared.connectors, reason.clone());
-        if let Err(error) = connectors.set_unready(&id, readiness, why).await {
-            tracing::warn!(connector = %id, %error, "why a connector ended could not be kept");
-        }
+        let running = self.lives.get_mut(&id).and_then(|life| life.running.take());
+        let Some(Running { row, .. }) = running else { return Ok(()) };
+        let (ended, reason) = self.keep_unready(&row, end).await;
         self.keep_end(&id, ended, reason);
         self.happens(&id, Event::Ended(ended)).await?;
         self.tell_end(&id, ended).await;
         self.give_back_if_unwanted(&id).await;
         self.look().await
+    }
+
+    /// Writes down what a connector lacks. With other settings by now it may lack nothing; and if it
+    /// cannot be written down, it is found out again by trying.
+    async fn keep_unready(&self, row: &Arc<Connector>, end: End) -> (Ended, Option<String>) {
+        let (ended, readiness, reason) = told(end);
+        if let Some(reason) = &reason {
+            tracing::warn!(connector = %row.id, reason, "a connector has ended");
+        }
+        match self.shared.connectors.set_unready(row, readiness, reason.clone()).await {
+            Ok(true) => (ended, reason),
+            Ok(false) => (Ended::AsAsked, None),
+            Err(error) => {
+                tracing::warn!(connector = %row.id, %error, "why it ended could not be kept");
+                (Ended::Crashed, reason)
+            }
+        }
     }
 
     fn keep_end(&mut self, id: &ConnectorId, ended: Ended, reason: Option<String>) {
@@ -303,8 +314,9 @@ impl Life {
 }
 
 /// Whether somebody has given a connector what it lacked.
-fn is_to_be_tried_again(was: &Connector, is: &Connector) -> bool {
-    was.readiness != ConnectorReadiness::Ready && is.readiness == ConnectorReadiness::Ready
+fn is_to_be_tried_again(life: &Life, is: &Connector) -> bool {
+    let lacked = [life.row.readiness, life.state.readiness];
+    is.readiness == ConnectorReadiness::Ready && lacked != [ConnectorReadiness::Ready; 2]
 }
 
 /// What the adapter says about its connection, if that is new.
@@ -328,8 +340,8 @@ fn start(
 ) -> Running {
     let (stop, stopped) = watch::channel(false);
     let wake = Arc::new(Notify::new());
-    let work = worker::run(shared.clone(), row, lease, stopped, wake.clone());
-    Running { task: tasks.spawn(work).id(), stop, wake }
+    let work = worker::run(shared.clone(), row.clone(), lease, stopped, wake.clone());
+    Running { task: tasks.spawn(work).id(), row, stop, wake }
 }
 
 async fn release(shared: &Shared, lease: Lease) {

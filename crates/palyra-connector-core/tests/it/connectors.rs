@@ -11,6 +11,7 @@ use crate::world::{World, connector, on_every_engine};
 on_every_engine!(
     one_is_set_up_once_and_listed,
     changes_are_told_and_counted,
+    other_settings_are_not_blamed_for_what_went_wrong,
     the_clock_stands_still_while_anything_keeps_it_from_sending,
 );
 
@@ -40,13 +41,24 @@ async fn changes_are_told_and_counted(world: World) {
     assert_eq!((is.enabled, is.version), (false, 2));
 }
 
+async fn other_settings_are_not_blamed_for_what_went_wrong(world: World) {
+    let (connectors, id, row) = (&world.connectors, connector(), &world.started_with);
+    let failed = ConnectorReadiness::AuthFailed;
+    let other = serde_json::json!({ "token": "another" });
+    connectors.configure(&id, other, row.queue, None).await.unwrap();
+    assert!(!connectors.set_unready(row, failed, Some("401".into())).await.unwrap());
+    let is = connectors.get(&id).await.unwrap();
+    assert_eq!((is.readiness, is.readiness_reason), (ConnectorReadiness::Ready, None));
+}
+
 async fn the_clock_stands_still_while_anything_keeps_it_from_sending(world: World) {
     let hour = Duration::from_hours(1);
     let failed = ConnectorReadiness::AuthFailed;
     let (connectors, id) = (&world.connectors, connector());
     connectors.pause(&id, "maintenance", None).await.unwrap();
     world.pass(hour);
-    connectors.set_unready(&id, failed, Some("401".into())).await.unwrap();
+    let row = &world.started_with;
+    assert!(connectors.set_unready(row, failed, Some("401".into())).await.unwrap());
     world.pass(hour);
     connectors.resume(&id, None).await.unwrap();
     world.pass(hour);

@@ -116,7 +116,7 @@ async fn who_was_told_something_else_begins_nothing(mut world: World) {
     world.connectors.configure(&id, other, queue, None).await.unwrap();
     assert_eq!(world.due().await.len(), 1);
     assert!(world.begin_due().await.is_empty());
-    // Neither a pause nor another queue is anything that an adapter is told.
+    // A pause is nothing that an adapter is told.
     world.started_with = Arc::new(world.connectors.get(&id).await.unwrap());
     world.connectors.pause(&id, "for a while", None).await.unwrap();
     world.connectors.resume(&id, None).await.unwrap();

@@ -27,6 +27,8 @@ pub(crate) enum Fault {
     Hang,
     Panic,
     Unauthorized,
+    /// Refused once something else is to happen.
+    UnauthorizedLate,
     /// What [`Platform::roll`] says: mostly none of the above.
     Random,
 }
@@ -162,6 +164,12 @@ impl ConnectorAdapter for Memory {
                 Fault::Hang => std::future::pending().await,
                 Fault::Panic => panic!("on purpose"),
                 Fault::Unauthorized => Report::AuthFailed { reason: "401".into() },
+                Fault::UnauthorizedLate => {
+                    while self.platform.fault(&self.id) == Fault::UnauthorizedLate {
+                        tokio::time::sleep(Duration::from_millis(1)).await;
+                    }
+                    Report::AuthFailed { reason: "401".into() }
+                }
             }
         })
     }

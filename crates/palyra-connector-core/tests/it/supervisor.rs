@@ -27,6 +27,7 @@ on_every_engine!(
     one_that_hangs_delays_no_other,
     one_that_dies_is_started_again,
     a_refused_credential_keeps_the_queue_until_it_is_changed,
+    other_settings_are_tried_whatever_becomes_of_the_old_ones,
     one_that_cannot_be_made_says_why,
     another_node_goes_on_when_one_dies,
     a_restart_takes_over_what_was_under_way,
@@ -240,6 +241,33 @@ async fn a_refused_credential_keeps_the_queue_until_it_is_changed(world: World) 
     assert!(node.connectors.configure(&id, settings, told.queue, None).await.unwrap());
     until("the queue goes out", async || platform.count() == 10).await;
     assert_in_order(&platform, 10, 2);
+    node.stop().await;
+}
+
+/// What was begun with the old ones is refused when the new ones are there, seen by then or not.
+async fn other_settings_are_tried_whatever_becomes_of_the_old_ones(world: World) {
+    fresh(&world).await;
+    let platform = Arc::new(Platform::default());
+    let node = Node::start(&world.db, &platform, Repeat::Never);
+    let id = node.add("memory:a", "memory").await;
+    let queue = node.connectors.get(&id).await.unwrap().queue;
+    for (sent, seen_after) in [(1, 0), (2, 100)] {
+        platform.set("memory:a", Fault::UnauthorizedLate);
+        let key = EntryKey { connector: id.clone(), ..crate::world::key(&format!("m{sent}"), 0) };
+        node.send(&id, key.envelope.as_str(), "a").await;
+        until("it is under way", async || {
+            let entry = node.outbox.entry(&key).await.unwrap();
+            entry.is_some_and(|stored| stored.entry.state == OutboxState::Sending)
+        })
+        .await;
+        let settings = serde_json::json!({ "token": sent });
+        node.connectors.configure(&id, settings, queue, None).await.unwrap();
+        tokio::time::sleep(Duration::from_millis(seen_after)).await;
+        platform.set("memory:a", Fault::None);
+        until("it goes out", async || platform.count() == sent).await;
+        let is = node.connectors.get(&id).await.unwrap();
+        assert_eq!(is.readiness, ConnectorReadiness::Ready);
+    }
     node.stop().await;
 }
 
