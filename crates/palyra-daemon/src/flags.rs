@@ -64,8 +64,9 @@ pub(crate) enum Command {
     /// Restore a backup into an empty data directory or Postgres database, and exit; or go back to a
     /// copy that was kept before a migration
     ///
-    /// Such a copy, palyra.db.schema-N.copy, takes the place of the SQLite file in its data directory;
-    /// the database that was there is kept as palyra.db.replaced-N.
+    /// Such a copy, palyra.db.schema-N.copy, takes the place of the SQLite file in its data directory,
+    /// and is migrated if this version is newer; the database that was there is kept as
+    /// palyra.db.replaced-N.
     ///
     /// All of it is checked on the way; nothing is left of a backup that is not whole. Logins that
     /// the backup holds are ended, messages that had not gone out wait for somebody to decide, and

@@ -3,7 +3,7 @@
 
 use std::fs::File;
 use std::io::{BufRead, BufReader, Write};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::Arc;
 use std::time::Duration;
@@ -106,7 +106,8 @@ async fn from_backup(input: BufReader<File>, options: OpenOptions) -> Result<Res
 
 async fn put_back(file: &Path, options: OpenOptions) -> Result<Restored, Failure> {
     let data_dir = options.data_dir.clone();
-    let PutBack { schema, replaced } = backup::put_back(file.to_owned(), options).await?;
+    let done = backup::put_back(file.to_owned(), options).await?;
+    let PutBack { schema, replaced, replaced_log } = done;
     let mut line = format!(
         "palyrad has put back the copy {}, schema {schema}, data in {}",
         file.display(),
@@ -115,8 +116,17 @@ async fn put_back(file: &Path, options: OpenOptions) -> Result<Restored, Failure
     if let Some(replaced) = &replaced {
         line.push_str(&format!("; the database that was there is kept as {}", replaced.display()));
     }
-    let replaced = replaced.map(|path| path.display().to_string());
-    let facts = serde_json::json!({ "kind": COPY, "schema": schema, "replaced": replaced });
+    if let Some(log) = &replaced_log {
+        line.push_str(&format!(", and what was written to it last as {}", log.display()));
+    }
+    let name = |path: Option<PathBuf>| path.map(|path| path.display().to_string());
+    let (replaced, replaced_log) = (name(replaced), name(replaced_log));
+    let facts = serde_json::json!({
+        "kind": COPY,
+        "schema": schema,
+        "replaced": replaced,
+        "replaced_log": replaced_log,
+    });
     Ok(Restored { line, warnings: Vec::new(), facts })
 }
 

@@ -14,7 +14,7 @@ use tokio::sync::{mpsc, watch};
 pub(crate) use open::lock_directory;
 pub use open::{DATABASE_FILE, OpenOptions};
 pub use survey::{SchemaFound, Survey};
-pub(crate) use traces::{has_blobs, log_of};
+pub(crate) use traces::has_blobs;
 
 use crate::engine::EngineKind;
 use crate::engine::export::Origin;

@@ -60,13 +60,13 @@ error_codes! {
         hint: "Stop the other daemon, or give this one its own directory with `--data-dir`. To run several daemons on one state, use Postgres.";
     StorageDatabaseGone = "storage/database_gone", Final,
         means: "the file of the database is missing or empty, and something beside it shows that there was one",
-        hint: "Put `palyra.db` back from where it went. Otherwise move what the message names to a safe place outside the data directory, and restore a backup with `palyra backup restore`, or start again to begin with an empty database.";
+        hint: "Put `palyra.db` back from where it went, or restore a copy of it that is in the data directory with `palyra backup restore`. Otherwise move what the message names to a safe place outside the data directory, and restore a backup, or start again to begin with an empty database.";
     StorageUnfinishedRestore = "storage/unfinished_restore", Final,
         means: "a restore into the data directory was begun and not finished",
         hint: "Run the restore again. To start with an empty database instead, remove the file that the message names and the folder `blobs` beside it.";
     StorageUnfinishedReturn = "storage/unfinished_return", Final,
         means: "going back to a copy of the database was begun and not finished",
-        hint: "Run the restore of the copy again. It goes on from where it was and says under which name the database that was there is kept; that one can be put back in the same way. Rename nothing by hand before that.";
+        hint: "Run the restore of the copy, or of another one, again: it goes on from where it was, and says under which name the database that was there is kept. The version that wrote that one can put it back in the same way. If there is no copy any more: the file that the message names holds a name; move the files that bear it back to `palyra.db`, `palyra.db-wal` and `palyra.db-journal`, as far as they are there, and then remove the file that the message names.";
     StorageCommitUnknown = "storage/commit_unknown", Final,
         means: "the connection was lost while committing, and whether the commit happened could not be learnt",
         hint: "Look whether the change is there before you make it again.";

@@ -51,6 +51,7 @@ fn the_older_release_says_how_to_go_back_and_does_it() {
     let facts = (&told["kind"], &told["schema"], &told["replaced"], &told["logins_ended"]);
     let expected = (&json!("copy"), &json!(SCHEMA_VERSION), &json!(kept), &json!(1));
     assert_eq!(facts, expected, "{told}");
+    assert_eq!(told["replaced_log"], Value::Null, "it was closed in order");
     assert_eq!(std::fs::read(kept).unwrap(), newer, "what was there is kept as it was");
 
     let daemon = Daemon::of(palyrad().data_dir(&data));

@@ -3,8 +3,9 @@
 use std::path::{Path, PathBuf};
 
 use super::BackupError;
-use crate::database::{lock_directory, log_of};
+use crate::database::lock_directory;
 use crate::engine::sqlite::copy::{KeptCopy, MAGIC, coming};
+use crate::engine::sqlite::files::log_of;
 use crate::engine::sqlite::load::unfinished;
 use crate::error::describe;
 use crate::migrate::Migration;
@@ -17,6 +18,8 @@ pub struct PutBack {
     pub schema: i64,
     /// Where the database is kept that was in its place, if there was one.
     pub replaced: Option<PathBuf>,
+    /// The log beside it, without which it lacks what was written last.
+    pub replaced_log: Option<PathBuf>,
 }
 
 /// Whether what begins so is a SQLite file, and so no backup.
@@ -57,12 +60,14 @@ fn run(file: &Path, options: &OpenOptions) -> Result<PutBack, BackupError> {
     if is(&place) || is(&begun) || is(&coming(&place)) {
         return Err(BackupError::misplaced(file, "it is the database itself, and no copy of it"));
     }
-    let folder = file.canonicalize().ok().and_then(|file| Some(file.parent()?.to_owned()));
-    if !folder.is_some_and(|folder| same_file(&folder, &options.data_dir)) {
-        let folder = options.data_dir.display();
+    // Beside the database itself, wherever a link leads: what belongs to a copy is beside it, too.
+    let folder = |path: &Path| std::path::absolute(path).ok()?.parent()?.canonicalize().ok();
+    if folder(file).is_none() || folder(file) != folder(&place) {
+        let folder = place.parent().unwrap_or(&options.data_dir).display();
         let what = format!(
             "a copy of a database needs the blobs of the data directory that it was made in; if \
-             that is {folder}, move it there"
+             that is {folder}, move it there, and with it the file of the same name with `-wal` \
+             at its end, if there is one"
         );
         return Err(BackupError::misplaced(file, what));
     }
@@ -70,14 +75,10 @@ fn run(file: &Path, options: &OpenOptions) -> Result<PutBack, BackupError> {
     if begun.exists() {
         return Err(StorageError::UnfinishedRestore { path: begun }.into());
     }
-    // Its log may hold all that there is of a database that went astray.
-    if !place.exists()
-        && let Some(trace) = log_of(&place)
-    {
-        return Err(StorageError::DatabaseGone { path: place, trace }.into());
-    }
     let copy = open(file, options.migrations)?;
-    Ok(PutBack { schema: copy.schema, replaced: copy.put_back(&place)? })
+    let (schema, replaced) = (copy.schema, copy.put_back(&place)?);
+    let replaced_log = replaced.as_deref().and_then(log_of);
+    Ok(PutBack { schema, replaced, replaced_log })
 }
 
 /// A copy that is damaged is no fault of the database.

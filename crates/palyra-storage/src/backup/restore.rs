@@ -17,10 +17,11 @@ use super::values::{Value, places};
 use super::{BackupError, Progress, Verified};
 use crate::blob::place::Place;
 use crate::blob::{self, BlobId, ObjectWriter, S3Credentials, object_path};
-use crate::database::{has_blobs, lock_directory, log_of};
+use crate::database::{has_blobs, lock_directory};
 use crate::engine::load::{Destination, Loader};
 use crate::engine::postgres::connect::Dial;
-use crate::engine::sqlite::copy::{absent, unfinished_return};
+use crate::engine::sqlite::copy::unfinished_return;
+use crate::engine::sqlite::files::{absent, is_there, log_of};
 use crate::engine::sqlite::load::unfinished;
 use crate::engine::sqlite::migrate::from_io;
 use crate::migrate::newest;
@@ -39,7 +40,7 @@ const BATCH_BYTES: usize = 1 << 20;
 ///
 /// All is checked on the way. If anything fails the place is as empty as before; after a kill, or if
 /// not even that can be done, it is refused by [`Database::open`](crate::Database::open) or empty,
-/// and can be restored to again.
+/// and can be restored to again, unless the kill came after the last step.
 /// Blobs get new names in the blob store, so that they never meet those of another database there.
 ///
 /// The schema is that of the backup; the next open brings it up to date. Whoever works with it asks
@@ -98,8 +99,8 @@ fn make_room(options: &OpenOptions) -> Result<(), BackupError> {
     if path.exists() {
         return Err(StorageError::UnfinishedReturn { path }.into());
     }
-    let database = std::fs::metadata(file.path()).is_ok_and(|found| found.len() > 0);
-    let taken = database.then(|| file.path().to_owned()).or_else(|| log_of(file.path()));
+    let database = is_there(file.path()).then(|| file.path().to_owned());
+    let taken = database.or_else(|| log_of(file.path()));
     if let Some(place) = taken {
         return Err(BackupError::TargetInUse { place });
     }

@@ -16,7 +16,8 @@ use crate::engine::export::Origin;
 use crate::engine::postgres;
 use crate::engine::postgres::connect::Dial;
 use crate::engine::sqlite::SqliteFile;
-use crate::engine::sqlite::copy::{coming, remove_all};
+use crate::engine::sqlite::copy::coming;
+use crate::engine::sqlite::files::{follow, remove_all};
 use crate::engine::sqlite::migrate::from_io;
 use crate::lease::Held;
 use crate::migrate::{MIGRATIONS, Migration};
@@ -46,7 +47,7 @@ impl OpenOptions {
 
     pub(crate) fn sqlite_file(&self) -> SqliteFile {
         let max_bytes = Some(self.config.max_bytes).filter(|bytes| *bytes > 0);
-        SqliteFile { path: self.data_dir.join(DATABASE_FILE), max_bytes }
+        SqliteFile { path: follow(self.data_dir.join(DATABASE_FILE)), max_bytes }
     }
 }
 

@@ -2,20 +2,18 @@
 
 use std::path::{Path, PathBuf};
 
-use super::open::{DATABASE_FILE, OpenOptions};
+use super::open::OpenOptions;
 use crate::StorageError;
 use crate::blob::place::Place;
 use crate::blob::{FOLDER, PROBE};
 use crate::engine::sqlite::copy::unfinished_return;
+use crate::engine::sqlite::files::{is_there, log_of, with_ending};
 use crate::engine::sqlite::load::unfinished;
-
-/// A log of this length has nothing in it but its head.
-const EMPTY_LOG: u64 = 32;
 
 /// Refuses to work where something was begun and not finished, and to begin anew where there was a
 /// database: SQLite would throw the log away, and with it what was committed last.
 pub(super) fn check(options: &OpenOptions) -> Result<(), StorageError> {
-    let path = options.data_dir.join(DATABASE_FILE);
+    let path = options.sqlite_file().path;
     let begun = unfinished(&path);
     if begun.exists() {
         return Err(StorageError::UnfinishedRestore { path: begun });
@@ -24,7 +22,7 @@ pub(super) fn check(options: &OpenOptions) -> Result<(), StorageError> {
     if begun.exists() {
         return Err(StorageError::UnfinishedReturn { path: begun });
     }
-    if length(&path) > 0 {
+    if is_there(&path) {
         return Ok(());
     }
     match first_trace(options, &path) {
@@ -37,33 +35,19 @@ fn first_trace(options: &OpenOptions, path: &Path) -> Option<PathBuf> {
     let blobs = options.data_dir.join(FOLDER);
     let own_blobs = || matches!(Place::of(&options.config), Ok(Place::DataDir));
     log_of(path)
-        .or_else(|| copy_beside(&options.data_dir))
+        .or_else(|| copy_beside(path))
         .or_else(|| (own_blobs() && has_blobs(&blobs)).then_some(blobs))
 }
 
-/// The log of a database, if there is anything in it.
-pub(crate) fn log_of(path: &Path) -> Option<PathBuf> {
-    [("-wal", EMPTY_LOG), ("-journal", 0)].into_iter().find_map(|(ending, empty)| {
-        let mut log = path.as_os_str().to_owned();
-        log.push(ending);
-        let log = PathBuf::from(log);
-        (length(&log) > empty).then_some(log)
-    })
-}
-
 /// A copy from before a migration, or what a copy took the place of.
-fn copy_beside(folder: &Path) -> Option<PathBuf> {
-    let other = format!("{DATABASE_FILE}.");
+fn copy_beside(path: &Path) -> Option<PathBuf> {
+    let other = with_ending(Path::new(path.file_name()?), ".").into_os_string();
     let is_other = |path: &PathBuf| {
-        let name = path.file_name().unwrap_or_default().to_string_lossy();
-        name.starts_with(&other) && length(path) > 0
+        let name = path.file_name().unwrap_or_default();
+        name.as_encoded_bytes().starts_with(other.as_encoded_bytes()) && is_there(path)
     };
-    let beside = std::fs::read_dir(folder).into_iter().flatten().flatten();
+    let beside = std::fs::read_dir(path.parent()?).ok()?.flatten();
     beside.map(|item| item.path()).filter(is_other).min()
-}
-
-fn length(path: &Path) -> u64 {
-    std::fs::metadata(path).map_or(0, |found| found.len())
 }
 
 /// Whether a folder holds more than what a look at it may have left.

@@ -3,6 +3,8 @@
 pub(crate) mod connection;
 pub(crate) mod copy;
 pub(crate) mod export;
+pub(crate) mod files;
+
 mod group;
 pub(crate) mod load;
 mod log_size;

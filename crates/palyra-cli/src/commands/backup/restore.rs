@@ -15,9 +15,9 @@ use crate::{palyrad, prompt};
 /// Restore a backup into a data directory or database that holds no data, or go back to a copy
 ///
 /// A copy of a SQLite database, palyra.db.schema-N.copy, is kept before a newer version migrates it. It
-/// takes the place of the database in its data directory, which is kept as palyra.db.replaced-N; blobs
-/// and the master key stay as they are. Then start the version that made the copy, or the newer one,
-/// which migrates it again. For a backup:
+/// takes the place of the database in its data directory, which is kept as palyra.db.replaced-N (a
+/// …-wal beside it belongs to it); blobs and the master key stay as they are. To stay with the older
+/// version use the restore of that version: a newer one migrates the copy again. For a backup:
 ///
 /// There must be no database and no blobs yet; other files, such as palyra.toml, stay as they are.
 /// The daemon must not run. The backup is checked first; one whose audit trail was broken already is

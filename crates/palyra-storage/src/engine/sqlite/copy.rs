@@ -1,6 +1,5 @@
 //! A copy of a SQLite file, as migrations keep them, and how it becomes the database again.
 
-use std::ffi::OsStr;
 use std::fs::File;
 use std::io::{self, ErrorKind, Write as _};
 use std::path::{Path, PathBuf};
@@ -9,6 +8,7 @@ use rusqlite::Connection;
 
 use super::SqliteFile;
 use super::connection::{self, Depth, classify, open_loader, open_reader};
+use super::files::{absent, is_free, is_there, log_of, move_to, remove_all, with_ending};
 use super::migrate::from_io;
 use super::statements::SqliteStatements;
 use crate::migrate::Migration;
@@ -37,18 +37,8 @@ pub(crate) fn coming(path: &Path) -> PathBuf {
     with_ending(path, "-coming")
 }
 
-/// The endings of the files that a database is made of. The log first: a database that bears its name
-/// has all that belongs to it.
-const PARTS: [&str; 3] = ["-wal", "-journal", ""];
-
 /// What stands between the name of a database and its number when a copy has taken its place.
 const REPLACED: &str = ".replaced-";
-
-fn with_ending(path: &Path, ending: impl AsRef<OsStr>) -> PathBuf {
-    let mut name = path.as_os_str().to_owned();
-    name.push(ending);
-    PathBuf::from(name)
-}
 
 impl KeptCopy {
     pub(crate) fn open(
@@ -76,13 +66,21 @@ impl KeptCopy {
     /// there is not. Nothing of the one that was there is changed or taken away.
     pub(crate) fn put_back(self, place: &Path) -> Result<Option<PathBuf>, StorageError> {
         let coming = coming(place);
+        let begun = name_in(place).map_err(|error| from_io(place, error))?;
+        // A log may hold all that there is of a database that went astray.
+        if begun.is_none()
+            && !is_there(place)
+            && let Some(trace) = log_of(place)
+        {
+            return Err(StorageError::DatabaseGone { path: place.to_owned(), trace });
+        }
         if let Err(error) = self.write(&coming) {
             let _ = remove_all(&coming);
             return Err(error);
         }
         drop(self.connection);
         crash_point!("put_back.before_swap");
-        swap(place, &coming).map_err(|error| from_io(place, error))
+        swap(place, begun, &coming).map_err(|error| from_io(place, error))
     }
 
     /// A new file with what is in the copy, and the mark. On the disk when this returns.
@@ -112,35 +110,39 @@ impl KeptCopy {
 
 /// Puts `coming` in the place of the database. The log of the old one would be taken for the log of
 /// the new one, so it goes first, and until the new one is there nobody may start.
-fn swap(place: &Path, coming: &Path) -> io::Result<Option<PathBuf>> {
-    let marker = unfinished_return(place);
-    let replaced = match name_in(&marker, place)? {
-        // What an earlier attempt has moved is not moved again.
-        Some(begun) => Some(begun),
-        None if place.try_exists()? => Some(mark(&marker, place)?),
-        None => None,
+fn swap(place: &Path, begun: Option<PathBuf>, coming: &Path) -> io::Result<Option<PathBuf>> {
+    let used_since = |aside: &PathBuf| is_there(aside) && log_of(place).is_some();
+    let replaced = match begun {
+        // What an earlier attempt has moved is not moved again. What it put in its place has no log
+        // unless somebody has worked with it all the same.
+        Some(aside) if !is_there(place) || !used_since(&aside) => Some(aside),
+        _ if is_there(place) => Some(mark(place)?),
+        _ => None,
     };
     crash_point!("put_back.after_mark");
     if let Some(aside) = &replaced {
-        move_aside(place, aside)?;
+        let passed = || {
+            crash_point!("put_back.after_part");
+        };
+        move_to(place, aside, passed)?;
     }
     crash_point!("put_back.before_rename");
-    // Without a database they are empty, or this would not have begun.
+    // What is left of them is empty.
     for ending in ["-wal", "-journal", "-shm"] {
         absent(std::fs::remove_file(with_ending(place, ending)))?;
     }
     std::fs::rename(coming, place)?;
     private::sync_folder_of(place)?;
     crash_point!("put_back.after_rename");
-    absent(std::fs::remove_file(&marker))?;
+    absent(std::fs::remove_file(unfinished_return(place)))?;
     private::sync_folder_of(place)?;
-    Ok(replaced)
+    Ok(replaced.filter(|aside| aside.exists()))
 }
 
-/// What the mark of an earlier attempt says. Nothing: there is none, or that attempt did not come as
+/// Where an earlier attempt has moved the database. Nothing: there was none, or it did not come as
 /// far as to move anything.
-fn name_in(marker: &Path, place: &Path) -> io::Result<Option<PathBuf>> {
-    let said = match std::fs::read(marker) {
+fn name_in(place: &Path) -> io::Result<Option<PathBuf>> {
+    let said = match std::fs::read(unfinished_return(place)) {
         Err(error) if error.kind() == ErrorKind::NotFound => return Ok(None),
         read => read?,
     };
@@ -152,48 +154,23 @@ fn name_in(marker: &Path, place: &Path) -> io::Result<Option<PathBuf>> {
 }
 
 /// Says where the database will be before it is moved. Nothing has changed if that fails.
-fn mark(marker: &Path, place: &Path) -> io::Result<PathBuf> {
-    let is_free = |name: &PathBuf| PARTS.iter().all(|part| !with_ending(name, part).exists());
-    let mut numbers = 1_u32..;
-    let Some(number) = numbers.find(|number| is_free(&aside(place, *number))) else {
+fn mark(place: &Path) -> io::Result<PathBuf> {
+    let marker = unfinished_return(place);
+    let mut names = (1_u32..).map(|number| aside(place, number));
+    let Some(aside) = names.find(|name| is_free(name)) else {
         return Err(ErrorKind::AlreadyExists.into());
     };
-    let aside = aside(place, number);
     let write = || {
-        let mut file = private::open_file(marker)?;
+        let mut file = private::open_file(&marker)?;
         file.set_len(0)?;
         writeln!(file, "{}", aside.file_name().unwrap_or_default().to_string_lossy())?;
         file.sync_all()?;
-        private::sync_folder_of(marker)
+        private::sync_folder_of(&marker)
     };
-    write().inspect_err(|_| drop(std::fs::remove_file(marker)))?;
+    write().inspect_err(|_| drop(std::fs::remove_file(&marker)))?;
     Ok(aside)
 }
 
 fn aside(place: &Path, number: u32) -> PathBuf {
     with_ending(place, format!("{REPLACED}{number}"))
-}
-
-fn move_aside(place: &Path, aside: &Path) -> io::Result<()> {
-    for part in PARTS {
-        let (from, to) = (with_ending(place, part), with_ending(aside, part));
-        // If it is there already, what has the old name is no longer the old database.
-        if !to.try_exists()? {
-            absent(std::fs::rename(from, to))?;
-        }
-        crash_point!("put_back.after_part");
-    }
-    private::sync_folder_of(place)
-}
-
-pub(crate) fn remove_all(database: &Path) -> io::Result<()> {
-    PARTS.iter().try_for_each(|part| absent(std::fs::remove_file(with_ending(database, part))))
-}
-
-/// A file that is not there needs nothing done to it.
-pub(crate) fn absent(done: io::Result<()>) -> io::Result<()> {
-    match done {
-        Err(error) if error.kind() == ErrorKind::NotFound => Ok(()),
-        other => other,
-    }
 }

@@ -119,7 +119,7 @@ async fn a_copy_becomes_the_database_and_the_other_one_is_kept() {
     assert_eq!(backup::verify_copy(&copy, MIGRATIONS).unwrap(), SCHEMA_VERSION);
     let replaced = Some(migrated.path().join("palyra.db.replaced-1"));
     let done = migrated.put_back(&copy).await.unwrap();
-    assert_eq!(done, PutBack { schema: SCHEMA_VERSION, replaced });
+    assert_eq!(done, PutBack { schema: SCHEMA_VERSION, replaced, replaced_log: None });
     migrated.check_old("at once").await;
     migrated.check_kept("palyra.db.replaced-1", 1).await;
     assert_eq!(std::fs::read(&copy).unwrap(), before);
@@ -148,7 +148,8 @@ async fn a_copy_that_was_restored_itself_is_put_back() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn what_was_in_the_log_alone_is_kept_with_the_database() {
     let migrated = Migrated::with_log().await;
-    migrated.put_back(&migrated.copy()).await.unwrap();
+    let done = migrated.put_back(&migrated.copy()).await.unwrap();
+    assert_eq!(done.replaced_log, Some(migrated.path().join("palyra.db.replaced-1-wal")));
     assert!(!migrated.path().join("palyra.db-wal").exists(), "it is of another database");
     migrated.check_old("with a log").await;
     migrated.check_kept("palyra.db.replaced-1", 2).await;
@@ -220,7 +221,7 @@ async fn a_full_disk_changes_nothing() {
     let migrated = Migrated::new().await;
     let database = std::fs::read(migrated.path().join("palyra.db")).unwrap();
     let Some(disk) = SmallDisk::mount(4 << 20).unwrap() else { return };
-    let (copy, coming) = ("palyra.db.schema.copy", "palyra.db.unfinished-return");
+    let (copy, mark) = ("palyra.db.schema.copy", "palyra.db.unfinished-return");
     std::fs::write(disk.path().join("palyra.db"), &database).unwrap();
     std::fs::copy(migrated.copy(), disk.path().join(copy)).unwrap();
     // As much as fits; the rest does not matter.
@@ -228,11 +229,12 @@ async fn a_full_disk_changes_nothing() {
     let options = OpenOptions::in_directory(disk.path());
     for begun_before in [false, true] {
         if begun_before {
-            std::fs::File::create(disk.path().join(coming)).unwrap();
+            std::fs::File::create(disk.path().join(mark)).unwrap();
         }
         let refused = backup::put_back(disk.path().join(copy), options.clone()).await.unwrap_err();
         check_code(&refused, ErrorCode::StorageDiskFull);
-        assert_eq!(disk.path().join(coming).exists(), begun_before);
+        assert_eq!(disk.path().join(mark).exists(), begun_before);
+        assert!(!disk.path().join("palyra.db-coming").exists());
         assert_eq!(std::fs::read(disk.path().join("palyra.db")).unwrap(), database);
     }
 }
@@ -267,7 +269,10 @@ async fn with_an_older_one() -> Migrated {
 }
 
 fn kill(migrated: &Migrated, point: &str) {
-    let plan = CrashPlan::at(point);
+    kill_at(migrated, CrashPlan::at(point));
+}
+
+fn kill_at(migrated: &Migrated, plan: CrashPlan) {
     let child = reexec_test("backup::copies::put_back_in_a_child").unwrap();
     let child = child.data_dir(migrated.path()).env(COPY_VARIABLE, migrated.copy());
     let mut child = child.crash(&plan).spawn().unwrap();
@@ -340,13 +345,86 @@ async fn a_return_that_was_not_finished_can_be_taken_back() {
     db.close().await;
 }
 
+/// The log is moved, the database is not yet, or both are.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_crash_between_any_two_files_is_gone_on_with() {
+    for part in 1..=3 {
+        let migrated = with_an_older_one().await;
+        kill_at(&migrated, CrashPlan::at("put_back.after_part").nth(part));
+        check_unfinished(&migrated).await;
+        go_on(&migrated, &format!("part {part}")).await;
+    }
+}
+
+/// As a power failure may leave it where names are not kept in the order in which they were given.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_log_that_was_left_behind_follows_its_database() {
+    let migrated = with_an_older_one().await;
+    kill(&migrated, "put_back.before_rename");
+    let name = |name: &str| migrated.path().join(name);
+    std::fs::rename(name("palyra.db.replaced-2-wal"), name("palyra.db-wal")).unwrap();
+    go_on(&migrated, "with the log left behind").await;
+}
+
+/// Nobody may, and somebody did: what they wrote is kept, too.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_was_written_in_spite_of_the_mark_is_kept() {
+    let migrated = with_an_older_one().await;
+    kill(&migrated, "put_back.after_rename");
+    std::fs::write(migrated.path().join("palyra.db-wal"), [1; 64]).unwrap();
+    let put_back = std::fs::read(migrated.path().join("palyra.db")).unwrap();
+    let done = migrated.put_back(&migrated.copy()).await.unwrap();
+    assert_eq!(done.replaced, Some(migrated.path().join("palyra.db.replaced-3")));
+    migrated.check_old("at last").await;
+    migrated.check_kept("palyra.db.replaced-2", 2).await;
+    let kept = |ending: &str| migrated.path().join(format!("palyra.db.replaced-3{ending}"));
+    assert!(std::fs::read(kept("")).unwrap() == put_back, "it was changed");
+    assert_eq!(std::fs::read(kept("-wal")).unwrap(), [1; 64]);
+}
+
+/// SQLite keeps the log beside the file that a link leads to.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_database_behind_a_link_is_moved_with_its_log() {
+    let migrated = Migrated::with_log().await;
+    let disk = tempfile::tempdir().unwrap();
+    for name in files(migrated.path()).iter().filter(|name| name.starts_with("palyra.db")) {
+        std::fs::copy(migrated.path().join(name), disk.path().join(name)).unwrap();
+        std::fs::remove_file(migrated.path().join(name)).unwrap();
+    }
+    let (link, target) = (migrated.path().join("palyra.db"), disk.path().join("palyra.db"));
+    std::os::unix::fs::symlink(&target, &link).unwrap();
+    let copy = disk.path().join(migrated.copy().file_name().unwrap());
+    let done = migrated.put_back(&copy).await.unwrap();
+    assert_eq!(done.replaced, Some(disk.path().join("palyra.db.replaced-1")));
+    assert!(link.is_symlink(), "it is replaced where it is");
+    migrated.check_old("behind a link").await;
+    // What was replaced can be put back in the same way.
+    let newer = OpenOptions { migrations: &NEXT, ..migrated.options() };
+    backup::put_back(done.replaced.unwrap(), newer.clone()).await.unwrap();
+    let db = migrated.open_newer(migrated.path()).await;
+    assert_eq!(notes(&db).await, 2);
+    db.close().await;
+    // A log without its database is found there, too.
+    for name in files(disk.path()) {
+        std::fs::remove_file(disk.path().join(name)).unwrap();
+    }
+    std::fs::remove_dir_all(migrated.path().join("blobs")).unwrap();
+    std::fs::write(disk.path().join("palyra.db-wal"), [1; 64]).unwrap();
+    let refused = Database::open(newer).await.unwrap_err();
+    assert_eq!(refused.code(), ErrorCode::StorageDatabaseGone);
+    assert!(!target.exists());
+}
+
 /// A log without its database may be all that there is of it.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn the_log_of_a_database_that_is_gone_is_not_thrown_away() {
-    for ending in ["-wal", "-journal"] {
+    for (ending, empty) in [("-wal", false), ("-wal", true), ("-journal", false)] {
         let migrated = Migrated::new().await;
         let log = migrated.path().join(format!("palyra.db{ending}"));
         std::fs::remove_file(migrated.path().join("palyra.db")).unwrap();
+        if empty {
+            std::fs::write(migrated.path().join("palyra.db"), "").unwrap();
+        }
         std::fs::write(&log, [1; 64]).unwrap();
         let refused = migrated.put_back(&migrated.copy()).await.unwrap_err();
         check_code(&refused, ErrorCode::StorageDatabaseGone);
