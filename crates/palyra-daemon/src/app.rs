@@ -61,6 +61,7 @@ pub(crate) struct Parts {
 /// Where this node is.
 #[derive(Debug, Clone)]
 pub(crate) struct Place {
+    pub(crate) pid: u32,
     pub(crate) data_dir: PathBuf,
     pub(crate) socket: PathBuf,
     pub(crate) http: SocketAddr,

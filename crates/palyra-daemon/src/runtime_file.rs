@@ -13,7 +13,7 @@ pub(crate) struct RuntimeFile(PathBuf);
 impl RuntimeFile {
     pub(crate) fn write(app: &App) -> std::io::Result<Self> {
         let running = Running {
-            pid: std::process::id(),
+            pid: app.place.pid,
             version: env!("CARGO_PKG_VERSION").into(),
             http: app.place.http.to_string(),
             grpc: app.place.grpc.to_string(),

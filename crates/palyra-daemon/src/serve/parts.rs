@@ -64,6 +64,7 @@ pub(crate) async fn open(start: Start, data_dir: &Path) -> Result<Opened, Failur
         listener.local_addr().map_err(|error| Failure::Startup(error.into()))
     };
     let place = Place {
+        pid: std::process::id(),
         data_dir: std::path::absolute(data_dir).unwrap_or_else(|_| data_dir.to_owned()),
         socket: std::path::absolute(&socket).unwrap_or(socket),
         http: address(&http)?,

@@ -1,5 +1,7 @@
 //! What every request passes before it is looked at, and every answer on its way out.
 
+use std::sync::LazyLock;
+
 use axum::extract::{Request, State};
 use axum::http::{HeaderName, HeaderValue, header};
 use axum::middleware::Next;
@@ -21,15 +23,21 @@ const CSP: &str = "default-src 'none'; style-src 'self'; script-src 'self'; img-
                    connect-src 'self'; font-src 'self'; form-action 'self'; base-uri 'none'; \
                    frame-ancestors 'none'";
 
-const HEADERS: [(HeaderName, &str); 7] = [
-    (header::CONTENT_SECURITY_POLICY, CSP),
-    (header::X_CONTENT_TYPE_OPTIONS, "nosniff"),
-    (header::X_FRAME_OPTIONS, "DENY"),
-    (header::REFERRER_POLICY, "no-referrer"),
-    (HeaderName::from_static("cross-origin-opener-policy"), "same-origin"),
-    (HeaderName::from_static("cross-origin-resource-policy"), "same-origin"),
-    (HeaderName::from_static("permissions-policy"), "camera=(), geolocation=(), microphone=()"),
-];
+/// What every answer says that says nothing else about it.
+static HEADERS: LazyLock<[(HeaderName, HeaderValue); 8]> = LazyLock::new(|| {
+    let own = HeaderName::from_static;
+    let named = [
+        (header::CONTENT_SECURITY_POLICY, CSP),
+        (header::X_CONTENT_TYPE_OPTIONS, "nosniff"),
+        (header::X_FRAME_OPTIONS, "DENY"),
+        (header::REFERRER_POLICY, "no-referrer"),
+        (own("cross-origin-opener-policy"), "same-origin"),
+        (own("cross-origin-resource-policy"), "same-origin"),
+        (own("permissions-policy"), "camera=(), geolocation=(), microphone=()"),
+        (header::CACHE_CONTROL, "no-store"),
+    ];
+    named.map(|(name, value)| (name, HeaderValue::from_static(value)))
+});
 
 /// Turns foreign names and foreign pages away, bounds number and time of requests, and gives every
 /// answer the headers that browsers heed.
@@ -41,10 +49,10 @@ pub(crate) async fn guard(State(app): State<App>, request: Request, next: Next) 
     };
     crate::metrics::answered(response.status().as_u16(), began.elapsed());
     let headers = response.headers_mut();
-    for (name, value) in HEADERS {
-        headers.entry(name).or_insert(HeaderValue::from_static(value));
+    headers.reserve(HEADERS.len());
+    for (name, value) in HEADERS.iter() {
+        headers.entry(name).or_insert_with(|| value.clone());
     }
-    headers.entry(header::CACHE_CONTROL).or_insert(HeaderValue::from_static("no-store"));
     response
 }
 

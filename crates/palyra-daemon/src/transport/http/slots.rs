@@ -1,7 +1,6 @@
 //! How many requests of one principal are worked on at once.
 
 use std::collections::HashMap;
-use std::collections::hash_map::Entry;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use palyra_common::{ErrorCode, Principal};
@@ -61,11 +60,9 @@ impl Slots {
 impl Drop for Slot {
     fn drop(&mut self) {
         let mut taken = self.taken.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Entry::Occupied(mut count) = taken.entry(self.principal.clone()) {
-            match *count.get() {
-                0 | 1 => drop(count.remove()),
-                more => drop(count.insert(more - 1)),
-            }
+        match taken.get_mut(&self.principal) {
+            Some(count) if *count > 1 => *count -= 1,
+            Some(_) | None => drop(taken.remove(&self.principal)),
         }
     }
 }

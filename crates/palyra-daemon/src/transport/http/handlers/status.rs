@@ -18,7 +18,7 @@ pub(crate) async fn status(State(app): State<App>, caller: Caller) -> Answer<Jso
     Ok(Json(Status {
         version: env!("CARGO_PKG_VERSION").into(),
         node: app.db.incarnation(),
-        pid: std::process::id(),
+        pid: place.pid,
         started_at: app.started_at,
         profile: app.config().deployment.profile,
         data_dir: place.data_dir.display().to_string(),
