@@ -61,6 +61,8 @@ fn said_by_server(state: &str, cause: Cause) -> Fault {
         "0A000" | "26000" => {
             Fault { error: StorageError::internal(describe(&cause)), again: Some(Again::Reconnect) }
         }
+        // It took too long to go on, so that the server has ended it and the connection.
+        "25P03" | "25P04" => Fault::lost(cause),
         "25006" => Fault::plain(StorageError::ReadOnly { path: PathBuf::from(POSTGRES), cause }),
         // Our names are made once, under a lock. Whoever made this one is another program.
         "42P07" => {

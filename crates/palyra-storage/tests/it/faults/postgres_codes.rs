@@ -8,7 +8,7 @@ use palyra_common::time::Duration;
 use palyra_storage::{Database, Sql, Tx, params, sql};
 use palyra_testkit::postgres::DatabaseLocale;
 
-use crate::world::World;
+use crate::world::{INSERT, World, count};
 
 const FAIL: Sql = sql!("SELECT fail($1)");
 const CREATE_FAIL: &str = "CREATE FUNCTION fail(code TEXT) RETURNS BIGINT LANGUAGE plpgsql AS $$
@@ -54,14 +54,36 @@ async fn each_is_told_as_what_it_is() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_statement_that_took_too_long_is_run_again() {
+async fn what_took_too_long_is_run_again() {
     let world = failing().await;
+    for state in ["57014", "25P03", "25P04"] {
+        let runs = Arc::new(AtomicU32::new(0));
+        let counted = runs.clone();
+        let write = move |tx: &mut Tx<'_>| match counted.fetch_add(1, Ordering::Relaxed) {
+            0 => fail(tx, state),
+            _ => Ok(7),
+        };
+        assert_eq!(world.db.write(write).await.unwrap(), 7, "{state}");
+        assert_eq!(runs.load(Ordering::Relaxed), 2, "{state}");
+    }
+}
+
+/// As when the process was stopped, or its machine slept, in the middle of a transaction.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_transaction_that_the_server_has_ended_is_run_again() {
+    const IMPATIENT: Sql = sql!("SET LOCAL idle_in_transaction_session_timeout = '50ms'");
+    let world = World::postgres(DatabaseLocale::C).await;
     let runs = Arc::new(AtomicU32::new(0));
     let counted = runs.clone();
-    let write = move |tx: &mut Tx<'_>| match counted.fetch_add(1, Ordering::Relaxed) {
-        0 => fail(tx, "57014"),
-        _ => Ok(7),
+    let write = move |tx: &mut Tx<'_>| {
+        tx.execute(&INSERT, params!["once", 1_i64])?;
+        if counted.fetch_add(1, Ordering::Relaxed) == 0 {
+            tx.execute(&IMPATIENT, params![])?;
+            std::thread::sleep(std::time::Duration::from_millis(500));
+        }
+        tx.execute(&INSERT, params!["twice", 2_i64])
     };
-    assert_eq!(world.db.write(write).await.unwrap(), 7);
+    assert_eq!(world.db.write(write).await.unwrap(), 1);
     assert_eq!(runs.load(Ordering::Relaxed), 2);
+    assert_eq!(count(&world.db).await, 2);
 }
