@@ -1,14 +1,15 @@
 //! What the HTTP API takes and gives: shared by the daemon, which serves it, and its client.
 //!
 //! A list is a [`Page`]; an error is a [`StableErrorEnvelope`](crate::StableErrorEnvelope). New
-//! fields may be added to what is given, so clients ignore what they do not know.
+//! fields may be added to what is given, so clients ignore what they do not know. Only in the rule of
+//! a router and the settings of a queue they refuse it: those are written back as a whole, and what
+//! was left out would be undone.
 
 mod access;
 mod audit;
 mod channels;
 mod config;
 mod messages;
-mod number;
 mod people;
 mod redaction;
 mod router;

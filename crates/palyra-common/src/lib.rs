@@ -11,6 +11,7 @@
 //! - [`handoff`]: the link with which a person moves from one surface to another.
 //! - [`deployment_profiles`]: the three ways in which Palyra is run.
 //! - [`api`]: what the HTTP API takes and gives.
+//! - [`route`], [`queue`]: what an operator chooses for a channel.
 //! - [`data_dir`]: where a node keeps its files, and what they are called.
 //! - [`shapes`]: what credentials look like in a text.
 //! - [`text`]: what is done to text as it enters.
@@ -23,6 +24,8 @@ pub mod deployment_profiles;
 pub mod error;
 pub mod handoff;
 pub mod ids;
+pub mod queue;
+pub mod route;
 pub mod runtime_contracts;
 pub mod shapes;
 pub mod text;
@@ -30,6 +33,8 @@ pub mod time;
 
 #[cfg(feature = "openapi")]
 mod openapi;
+mod serde_number;
+mod serde_object;
 mod serde_text;
 
 pub use deployment_profiles::DeploymentProfile;

@@ -6,7 +6,7 @@ use utoipa::openapi::{KnownFormat, RefOr};
 
 use crate::ids::Principal;
 use crate::runtime_contracts::ContractDescriptor;
-use crate::time::Timestamp;
+use crate::time::{Duration, Timestamp};
 
 /// A text with a pattern.
 pub(crate) fn text(doc: &str, pattern: &str) -> RefOr<Schema> {
@@ -30,6 +30,29 @@ impl PartialSchema for Timestamp {
 }
 
 impl utoipa::ToSchema for Timestamp {}
+
+impl PartialSchema for Duration {
+    fn schema() -> RefOr<Schema> {
+        text("A length of time, as 1500ms, 10s, 15m, 24h or 7d", "^[0-9]+(ms|s|m|h|d)$")
+    }
+}
+
+impl utoipa::ToSchema for Duration {}
+
+/// How a rule names an agent, a person or a channel.
+pub(crate) struct PlatformId;
+
+impl PartialSchema for PlatformId {
+    fn schema() -> RefOr<Schema> {
+        // Blanks around it are left out. What is counted is bytes, which a pattern cannot: those
+        // outside of ASCII are up to four each.
+        let inner = r"[!-~]{1,128}|[^\s\x00-\x1f\x7f-\x9f]{1,32}";
+        let doc = "An id as its platform writes it: 1 to 128 bytes, no blanks";
+        text(doc, &format!(r"^[ \t\n\r]*({inner})[ \t\n\r]*$"))
+    }
+}
+
+impl utoipa::ToSchema for PlatformId {}
 
 impl PartialSchema for Principal {
     fn schema() -> RefOr<Schema> {

@@ -3,15 +3,16 @@
 use std::sync::Arc;
 
 use palyra_common::ids::{ConnectorId, EventId};
+use palyra_common::queue::QueueSettings;
 use palyra_common::runtime_contracts::{ConnectorEventKind, ConnectorReadiness};
 use palyra_common::time::{Clock, Duration, Timestamp};
 use palyra_storage::journal::JournalEvent;
 use palyra_storage::{Database, StorageError, Topic, Tx, new_id};
 use serde_json::Value;
 
+use crate::ChannelError;
 use crate::store::connector_events::{self, ConnectorEvent};
 use crate::store::connectors::{self, Connector};
-use crate::{ChannelError, QueueSettings};
 
 /// Told when a connector was set up or changed.
 pub(crate) const TOPIC: Topic = Topic::new("connectors");

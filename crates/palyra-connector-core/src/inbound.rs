@@ -3,9 +3,9 @@
 use std::sync::Arc;
 
 use palyra_common::ids::{ConnectorId, ConversationId, NativeMessageId};
+use palyra_common::queue::Backoff;
 use palyra_common::runtime_contracts::{InboundState, RetryClass, RouteReason};
 use palyra_common::time::{Clock, Timestamp};
-use palyra_policy::backoff::Backoff;
 use palyra_policy::inbound::{Event, Received, step};
 use palyra_policy::route::{Audience, Author, Mentioned};
 use palyra_storage::{Database, StorageError, Topic, Tx, crash_point};

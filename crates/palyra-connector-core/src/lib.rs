@@ -26,7 +26,6 @@ mod operation;
 mod outbox;
 mod restored;
 mod retention;
-mod settings;
 mod store;
 mod supervisor;
 
@@ -45,7 +44,6 @@ pub use outbox::{
 };
 pub use restored::{CameBack, settle_what_came_back};
 pub use retention::rules;
-pub use settings::QueueSettings;
 pub use store::connector_events::ConnectorEvent;
 pub use store::connector_status::ConnectorStatus;
 pub use store::connectors::Connector;

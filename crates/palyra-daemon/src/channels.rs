@@ -4,16 +4,17 @@ use std::path::Path;
 use std::sync::Arc;
 
 use palyra_common::ids::{ConnectorId, ConversationId};
+use palyra_common::queue::QueueSettings;
+use palyra_common::route::{Mention, Rule};
 use palyra_common::runtime_contracts::{BroadcastStrategy, DirectMessagePolicy, InboundScope};
 use palyra_common::time::{Clock, Timestamp};
 use palyra_connector_core::{
     AdapterRegistry, ChannelError, Connector, ConnectorStatus, ConnectorSupervisor, Connectors,
-    Inbound, Outbox, Pulse, QueueSettings, QueueView, Said, Statuses, SupervisorOptions,
-    SystemDice, history, set_up,
+    Inbound, Outbox, Pulse, QueueView, Said, Statuses, SupervisorOptions, SystemDice, history,
+    set_up,
 };
 use palyra_connectors::{BuiltIn, KINDS, echo};
 use palyra_gateway::{ChannelRouter, Mirror, Preview, RuleError, Rules, add_rule};
-use palyra_policy::route::{Mention, Rule};
 use palyra_storage::lease::Leases;
 use palyra_storage::{Database, StorageError, Tx};
 use serde_json::Value;

@@ -62,7 +62,7 @@ impl Preview {
     pub async fn of(
         &self,
         event: InboundEvent,
-        instead: Option<palyra_policy::route::Rule>,
+        instead: Option<palyra_common::route::Rule>,
     ) -> Result<Decision, ChannelError> {
         let read = move |tx: &mut Tx<'_>| match decide(tx, &event, instead.as_ref()) {
             Err(ChannelError::Storage(error)) => Err(error),
@@ -75,7 +75,7 @@ impl Preview {
 fn decide(
     tx: &mut Tx<'_>,
     event: &InboundEvent,
-    instead: Option<&palyra_policy::route::Rule>,
+    instead: Option<&palyra_common::route::Rule>,
 ) -> Result<Decision, ChannelError> {
     let found = connector(tx, &event.connector)?;
     let found = found.ok_or_else(|| ChannelError::NoConnector(event.connector.clone()))?;

@@ -5,17 +5,13 @@ use std::sync::Arc;
 
 use palyra_common::error::{ErrorCode, StableErrorEnvelope};
 use palyra_common::ids::{ConnectorId, MAX_NAME_CHARS, RuleId};
+use palyra_common::route::{MAX_LISTED, MAX_TEXT_BYTES, Rule};
 use palyra_common::time::{Clock, Timestamp};
 use palyra_connector_core::{Trail, connector};
-use palyra_policy::route::{Rule, canonical_id};
+use palyra_policy::route::canonical_id;
 use palyra_storage::{Database, StorageError, Tx, describe, new_id};
 
 use crate::store::router_rules::{self, StoredRule};
-
-/// More people or channels than anybody lists by hand.
-const MAX_LISTED: usize = 1_000;
-/// The largest text that a rule may let through.
-const MAX_TEXT_BYTES: usize = 1 << 20;
 
 /// A rule that could not be made, changed or found.
 #[derive(Debug, Clone, thiserror::Error)]

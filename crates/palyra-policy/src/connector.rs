@@ -4,10 +4,11 @@
 //! (a valid credential, a configuration that can work) is not started again and again: it waits for
 //! the human, and its queue with it.
 
+use palyra_common::queue::Backoff;
 use palyra_common::runtime_contracts::{ConnectorLiveness, ConnectorReadiness};
 use palyra_common::time::{Duration, Timestamp};
 
-use crate::backoff::{Backoff, Chance};
+use crate::backoff::{Chance, wait};
 
 mod queue;
 #[cfg(test)]
@@ -204,7 +205,7 @@ fn after_end(
             let steady = |since| now.since(since) >= rules.stable_after;
             let before = if is.connected_since.is_some_and(steady) { 0 } else { is.crashes };
             let crashes = before.saturating_add(1);
-            let start_at = Some(now + rules.backoff.wait(crashes, chance));
+            let start_at = Some(now + wait(rules.backoff, crashes, chance));
             Connector { liveness: ConnectorLiveness::Crashed, crashes, start_at, ..stopped }
         }
     }

@@ -1,10 +1,11 @@
 //! The life of an incoming message: kept first, decided in the same transaction if that is
 //! possible, and later if it is not. Being handled does not depend on an answer having been sent.
 
+use palyra_common::queue::Backoff;
 use palyra_common::runtime_contracts::{InboundState, RouteReason};
 use palyra_common::time::Timestamp;
 
-use crate::backoff::{Backoff, Chance};
+use crate::backoff::{Chance, wait};
 
 #[cfg(test)]
 mod tests;
@@ -60,7 +61,7 @@ pub fn step(
         }
         (InboundState::Received, Event::Undecided) => {
             let failures = received.failures.saturating_add(1);
-            let due_at = Some(now + backoff.wait(failures, chance));
+            let due_at = Some(now + wait(backoff, failures, chance));
             Some(Received { failures, due_at, ..*received })
         }
     }

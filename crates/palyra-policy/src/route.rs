@@ -9,11 +9,12 @@ mod rule;
 #[cfg(test)]
 mod tests;
 
+use palyra_common::route::{Mention, Rule, Sessions};
 use palyra_common::runtime_contracts::{
     BroadcastStrategy, DirectMessagePolicy, InboundScope, RouteReason,
 };
 
-pub use rule::{DEFAULT_AGENT, Mention, Rule, Sessions, canonical_id, warnings};
+pub use rule::{canonical_id, warnings};
 
 /// What is known of a message when it is routed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

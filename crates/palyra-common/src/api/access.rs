@@ -1,8 +1,8 @@
 use serde::{Deserialize, Serialize};
 
-use super::number::whole;
 use crate::ids::{Credential, Principal, TokenId};
 use crate::runtime_contracts::Scope;
+use crate::serde_number::whole;
 use crate::time::Timestamp;
 
 /// A credential for programs, without its secret.

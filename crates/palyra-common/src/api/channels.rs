@@ -1,12 +1,14 @@
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::number::whole;
 use crate::ids::{ConnectorId, ConversationId, EnvelopeId, EventId};
+use crate::queue::QueueSettings;
 use crate::runtime_contracts::{
     ConnectorEventKind, ConnectorLiveness, ConnectorReadiness, ConnectorSaturation,
     DeadLetterReason, OutboxState, RetryClass,
 };
+use crate::serde_number::whole;
+use crate::serde_object::{optional, or_default};
 use crate::time::Timestamp;
 
 /// A channel in a list.
@@ -52,7 +54,7 @@ pub struct ChannelDetail {
     /// What it is set to. Secrets are not among it.
     pub settings: Value,
     /// How its queue is set.
-    pub queue_settings: Value,
+    pub queue_settings: QueueSettings,
     /// Grows with each change by an operator.
     pub version: i64,
     /// When it was set up.
@@ -127,9 +129,9 @@ pub struct NewChannel {
     #[cfg_attr(feature = "openapi", schema(value_type = Option<Object>))]
     pub settings: Value,
     /// How its queue is set; what is not said is as usual.
-    #[serde(default)]
-    #[cfg_attr(feature = "openapi", schema(value_type = Option<Object>))]
-    pub queue: Value,
+    #[serde(default, deserialize_with = "or_default")]
+    #[cfg_attr(feature = "openapi", schema(value_type = Option<QueueSettings>))]
+    pub queue: QueueSettings,
 }
 
 /// Other settings for a channel. What is not said stays as it is.
@@ -142,9 +144,8 @@ pub struct ChannelSettings {
     #[cfg_attr(feature = "openapi", schema(value_type = Option<Object>))]
     pub settings: Option<Value>,
     /// How its queue is set, as a whole.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[cfg_attr(feature = "openapi", schema(value_type = Option<Object>))]
-    pub queue: Option<Value>,
+    #[serde(default, skip_serializing_if = "Option::is_none", deserialize_with = "optional")]
+    pub queue: Option<QueueSettings>,
 }
 
 /// Why a queue is paused.

@@ -1,9 +1,10 @@
 use serde::{Deserialize, Serialize};
-use serde_json::Value;
 
-use super::number::whole_version;
 use crate::ids::{ConnectorId, ConversationId, RuleId};
+use crate::route::Rule;
 use crate::runtime_contracts::RouteReason;
+use crate::serde_number::whole_version;
+use crate::serde_object::{optional, or_default};
 use crate::time::Timestamp;
 
 /// A rule of the router.
@@ -15,7 +16,7 @@ pub struct RouterRule {
     /// For which channel.
     pub channel: ConnectorId,
     /// What it says.
-    pub rule: Value,
+    pub rule: Rule,
     /// Grows with each change.
     pub version: i64,
     /// What an operator should know about it.
@@ -34,8 +35,9 @@ pub struct NewRule {
     /// For which channel.
     pub channel: ConnectorId,
     /// What it says; what is not said is as careful as can be.
-    #[cfg_attr(feature = "openapi", schema(value_type = Option<Object>))]
-    pub rule: Value,
+    #[serde(deserialize_with = "or_default")]
+    #[cfg_attr(feature = "openapi", schema(value_type = Option<Rule>, required = true))]
+    pub rule: Rule,
 }
 
 /// What a rule says from now on.
@@ -44,10 +46,12 @@ pub struct NewRule {
 #[serde(deny_unknown_fields)]
 pub struct RuleChange {
     /// As a whole.
-    #[cfg_attr(feature = "openapi", schema(value_type = Option<Object>))]
-    pub rule: Value,
+    #[serde(deserialize_with = "or_default")]
+    #[cfg_attr(feature = "openapi", schema(value_type = Option<Rule>, required = true))]
+    pub rule: Rule,
     /// Only if it is at this version.
     #[serde(default, skip_serializing_if = "Option::is_none", deserialize_with = "whole_version")]
+    #[cfg_attr(feature = "openapi", schema(minimum = 0, maximum = 9_007_199_254_740_991_i64))]
     pub version: Option<i64>,
 }
 
@@ -79,9 +83,8 @@ pub struct RoutePreview {
     #[serde(default)]
     pub bot: bool,
     /// By this rule instead of those that there are.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[cfg_attr(feature = "openapi", schema(value_type = Option<Object>))]
-    pub rule: Option<Value>,
+    #[serde(default, skip_serializing_if = "Option::is_none", deserialize_with = "optional")]
+    pub rule: Option<Rule>,
 }
 
 /// What would become of a message.

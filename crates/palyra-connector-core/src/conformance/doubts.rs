@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use palyra_common::queue::QueueSettings;
 use palyra_common::runtime_contracts::OutboxState;
 use palyra_common::time::Duration;
 use palyra_policy::outbox::Resolution;
@@ -9,7 +10,7 @@ use palyra_storage::OpenOptions;
 
 use super::node::{self, Node, queue, until};
 use super::{Broken, Platform, Weather, ensure};
-use crate::{EntryKey, QueueSettings};
+use crate::EntryKey;
 
 pub(super) async fn answer_lost(
     options: &OpenOptions,

@@ -2,12 +2,12 @@
 
 use std::sync::Arc;
 
+use palyra_common::queue::QueueSettings;
 use palyra_common::runtime_contracts::{ConnectorReadiness, OutboxState};
 use palyra_storage::OpenOptions;
 
 use super::node::{Node, queue, until};
 use super::{Broken, Platform, Weather, ensure};
-use crate::QueueSettings;
 
 /// More often than there are attempts.
 const REFUSALS: i64 = 6;

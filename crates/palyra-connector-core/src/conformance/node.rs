@@ -4,8 +4,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use palyra_common::ids::{ConnectorId, EnvelopeId};
+use palyra_common::queue::{Backoff, QueueSettings};
 use palyra_common::runtime_contracts::OutboxState;
-use palyra_policy::backoff::Backoff;
 use palyra_storage::lease::{LeaseKeeper, Leases};
 use palyra_storage::{Database, OpenOptions, SystemClock};
 use tokio::sync::oneshot;
@@ -14,8 +14,8 @@ use tokio::task::JoinHandle;
 use super::received::Answers;
 use super::{Arrived, Broken, Platform, Weather};
 use crate::{
-    ConnectorSupervisor, Connectors, EntryKey, Envelope, Inbound, Operation, Outbox, QueueSettings,
-    Release, Stored, SupervisorOptions, SystemDice,
+    ConnectorSupervisor, Connectors, EntryKey, Envelope, Inbound, Operation, Outbox, Release,
+    Stored, SupervisorOptions, SystemDice,
 };
 
 /// Long enough for any machine; nothing waits for it unless something is wrong.

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use palyra_common::ids::{ConnectorId, NativeMessageId};
 use palyra_common::runtime_contracts::{OutboxState, RetryClass};
 use palyra_common::time::{Duration, Timestamp};
-use palyra_policy::outbox::{Entry, Event, Next, Outcome, Repeat, Step, Why, next, step};
+use palyra_policy::outbox::{Entry, Event, Next, Outcome, Repeat, Rules, Step, Why, next, step};
 use palyra_storage::lease::Lease;
 use palyra_storage::{StorageError, Tx, crash_point};
 
@@ -183,7 +183,7 @@ pub(super) fn changing<'a>(
     chance: palyra_policy::backoff::Chance,
 ) -> Changing<'a> {
     let repeat = if stored.operation.is_idempotent() { Repeat::Always } else { repeat };
-    Changing { queue, rules: queue.settings.rules(repeat), now, chance }
+    Changing { queue, rules: Rules::of(&queue.settings, repeat), now, chance }
 }
 
 /// An entry whose turn it is.

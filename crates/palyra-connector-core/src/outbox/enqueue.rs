@@ -1,6 +1,6 @@
 use palyra_common::runtime_contracts::OutboxState;
 use palyra_common::time::Timestamp;
-use palyra_policy::outbox::{Entry, Repeat};
+use palyra_policy::outbox::{Entry, Repeat, Rules};
 use palyra_storage::Tx;
 
 use super::{Outbox, TOPIC};
@@ -36,7 +36,7 @@ pub fn enqueue(
     let queue = connectors::queue(tx, connector)?
         .ok_or_else(|| ChannelError::NoConnector(connector.clone()))?;
     // Only what an attempt does depends on the platform.
-    let (rules, moment) = (queue.settings.rules(Repeat::Never), queue.moment(now));
+    let (rules, moment) = (Rules::of(&queue.settings, Repeat::Never), queue.moment(now));
     let mut depth = 0;
     let (entry, first_seq) = match envelope.release {
         Release::AfterApproval => (Entry::held(&rules), None),

@@ -3,7 +3,7 @@
 use palyra_common::ids::ConnectorId;
 use palyra_common::runtime_contracts::OutboxState;
 use palyra_common::time::Timestamp;
-use palyra_policy::outbox::{Event, Repeat, Resolution};
+use palyra_policy::outbox::{Event, Repeat, Resolution, Rules};
 use palyra_storage::{StorageError, Tx};
 
 use super::Outbox;
@@ -85,7 +85,7 @@ impl Outbox {
                 return same.ok_or_else(|| ChannelError::NoEntry(key.clone()));
             };
             // No human decision depends on what the platform remembers.
-            let rules = queue.settings.rules(Repeat::Never);
+            let rules = Rules::of(&queue.settings, Repeat::Never);
             let changing = Changing { queue: &queue, rules, now, chance: dice.roll() };
             match changing.apply(tx, &stored, event, &Note::default())? {
                 Some(state) => {

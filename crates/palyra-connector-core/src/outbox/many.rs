@@ -2,7 +2,7 @@
 
 use palyra_common::ids::ConnectorId;
 use palyra_common::runtime_contracts::DeadLetterReason;
-use palyra_policy::outbox::{Event, Repeat};
+use palyra_policy::outbox::{Event, Repeat, Rules};
 use palyra_storage::Tx;
 
 use super::Outbox;
@@ -36,7 +36,7 @@ impl Outbox {
             let (now, dice) = (self.clock.now(), self.dice.clone());
             let step = move |tx: &mut Tx<'_>| -> Result<u64, ChannelError> {
                 let queue = known_queue(tx, &connector)?;
-                let rules = queue.settings.rules(Repeat::Never);
+                let rules = Rules::of(&queue.settings, Repeat::Never);
                 let mut count = 0;
                 for key in outbox::dead(tx, &connector, reason, limit)? {
                     // A part that died with one before it was replayed with that.

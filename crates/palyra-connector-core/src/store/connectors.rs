@@ -1,6 +1,7 @@
 //! `connectors`: the instances that an operator has set up.
 
 use palyra_common::ids::ConnectorId;
+use palyra_common::queue::QueueSettings;
 use palyra_common::runtime_contracts::ConnectorReadiness;
 use palyra_common::time::{Duration, Timestamp};
 use palyra_policy::outbox::{Moment, connector_time};
@@ -8,7 +9,6 @@ use palyra_storage::{Row, Sql, StorageError, Tx, params, sql};
 use serde_json::Value;
 
 use super::{from_json, from_text, to_json};
-use crate::settings::QueueSettings;
 
 macro_rules! columns {
     () => {

@@ -4,9 +4,9 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use palyra_common::ids::ConnectorId;
+use palyra_common::queue::Backoff;
 use palyra_common::runtime_contracts::{ConnectorEventKind, ConnectorLiveness, ConnectorReadiness};
 use palyra_common::time::{Duration, Timestamp};
-use palyra_policy::backoff::Backoff;
 use palyra_policy::connector::{self, Action, Ended, Event, Rules, Wanted};
 use palyra_storage::lease::{Lease, LeaseName};
 use palyra_storage::{EngineKind, StorageError};

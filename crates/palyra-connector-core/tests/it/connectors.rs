@@ -1,9 +1,9 @@
 //! Connectors as rows.
 
 use palyra_common::error::ErrorCode;
+use palyra_common::queue::QueueSettings;
 use palyra_common::runtime_contracts::ConnectorReadiness;
 use palyra_common::time::Duration;
-use palyra_connector_core::QueueSettings;
 use serde_json::json;
 
 use crate::world::{World, connector, on_every_engine};

@@ -1,9 +1,10 @@
 //! What there is to see of a queue, and what is decided about many entries at once.
 
 use palyra_common::error::ErrorCode;
+use palyra_common::queue::QueueSettings;
 use palyra_common::runtime_contracts::{ConnectorSaturation, DeadLetterReason, OutboxState};
 use palyra_common::time::Duration;
-use palyra_connector_core::{Attempt, Due, QueueSettings, QueueView, What, history};
+use palyra_connector_core::{Attempt, Due, QueueView, What, history};
 use palyra_policy::connector::{reasons, saturation};
 use palyra_storage::JournalStore;
 use palyra_storage::journal::JournalEvent;

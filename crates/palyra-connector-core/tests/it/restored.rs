@@ -2,12 +2,13 @@
 
 use std::sync::Arc;
 
+use palyra_common::queue::QueueSettings;
 use palyra_common::runtime_contracts::{
     ConnectorEventKind, InboundState, OutboxState, RouteReason, UnknownRule,
 };
 use palyra_common::time::{Clock, Duration};
 use palyra_connector_core::{
-    Accepted, CameBack, Envelope, QueueSettings, Release, What, history, settle_what_came_back,
+    Accepted, CameBack, Envelope, Release, What, history, settle_what_came_back,
 };
 use palyra_policy::outbox::{Repeat, Resolution};
 use palyra_storage::Tx;

@@ -5,13 +5,13 @@ use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use palyra_common::ids::ConnectorId;
+use palyra_common::queue::{Backoff, QueueSettings};
 use palyra_common::runtime_contracts::{ConnectorReadiness, OutboxState, RouteReason};
 use palyra_common::time::Timestamp;
 use palyra_connector_core::{
     ChannelError, ConnectorSupervisor, Connectors, EntryKey, InboundEvent, InboundSink, Outbox,
-    Pulse, QueueSettings, Statuses, SupervisorOptions, SystemDice, Taken,
+    Pulse, Statuses, SupervisorOptions, SystemDice, Taken,
 };
-use palyra_policy::backoff::Backoff;
 use palyra_policy::outbox::Repeat;
 use palyra_storage::lease::{LeaseKeeper, Leases};
 use palyra_storage::{Database, Sql, SystemClock, Tx, params, sql};

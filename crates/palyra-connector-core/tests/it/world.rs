@@ -3,11 +3,12 @@
 use std::sync::Arc;
 
 use palyra_common::ids::{ConnectorId, ConversationId, EnvelopeId};
+use palyra_common::queue::QueueSettings;
 use palyra_common::runtime_contracts::OutboxState;
 use palyra_common::time::{Duration, Timestamp};
 use palyra_connector_core::{
     Attempt, Begun, ChannelError, Connector, Connectors, Dice, Due, Enqueued, EntryKey, Envelope,
-    Operation, Outbox, QueueSettings, Release, Report, Settled, Stored,
+    Operation, Outbox, Release, Report, Settled, Stored,
 };
 use palyra_policy::backoff::Chance;
 use palyra_policy::outbox::Repeat;

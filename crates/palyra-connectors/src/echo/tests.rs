@@ -1,6 +1,7 @@
+use palyra_common::queue::QueueSettings;
 use palyra_common::runtime_contracts::{ConnectorReadiness, RetryClass};
-use palyra_connector_core::{AdapterRegistry, EntryKey, QueueSettings};
-use palyra_policy::outbox::Entry;
+use palyra_connector_core::{AdapterRegistry, EntryKey};
+use palyra_policy::outbox::{Entry, Rules};
 use serde_json::json;
 
 use super::*;
@@ -52,7 +53,7 @@ fn message(envelope: &str) -> Stored {
         conversation: "general".parse().unwrap(),
         lane_seq: Some(0),
         aside: false,
-        entry: Entry::held(&QueueSettings::default().rules(Repeat::Never)),
+        entry: Entry::held(&Rules::of(&QueueSettings::default(), Repeat::Never)),
         attempt_token: None,
         operation: Operation::Send { text: "hello".into(), reply_to: None },
         death: None,

@@ -226,10 +226,6 @@ fn what_makes_no_sense_is_refused_with_a_code() {
             "/admin/v1/router/rules".to_owned(),
             json!({ "channel": "echo:default", "rule": { "max_text_bytes": 0 } }),
         ),
-        (
-            "/admin/v1/router/rules".to_owned(),
-            json!({ "channel": "echo:default", "rule": { "nonsense": true } }),
-        ),
     ] {
         let answer = daemon.ask("POST", &path, &body);
         assert_eq!(
@@ -240,6 +236,46 @@ fn what_makes_no_sense_is_refused_with_a_code() {
     }
     let malformed = daemon.ask("GET", &format!("{ECHO}/dead-letters?after=nonsense"), &Value::Null);
     assert_eq!(malformed.code(), "common/invalid_input");
+}
+
+#[test]
+fn a_field_of_a_rule_or_a_queue_that_is_wrong_is_named() {
+    let daemon = Daemon::start();
+    for (body, told) in [
+        (json!({ "nonsense": true }), "unknown field `nonsense`"),
+        (json!({ "max_text_bytes": "x" }), "rule.max_text_bytes: "),
+        (json!({ "allow_from": vec!["ann"; 1_001] }), "rule.allow_from: a list has at most 1000"),
+        (json!([]), "rule: "),
+    ] {
+        let rule = json!({ "channel": "echo:default", "rule": body });
+        assert_malformed(&daemon.ask("POST", "/admin/v1/router/rules", &rule), told);
+        let preview = json!({ "channel": "echo:default", "conversation": "c", "sender": "ann",
+            "text": "hi", "rule": body });
+        assert_malformed(&daemon.ask("POST", "/admin/v1/router/preview", &preview), told);
+    }
+    for (body, told) in [
+        (json!({ "lane": 1 }), "unknown field `lane`"),
+        (json!({ "lanes": 1.5 }), "queue.lanes: a whole number"),
+        (json!({ "backoff": { "base": "1s", "cap": "x" } }), "queue.backoff.cap: a duration"),
+        (json!({ "backoff": ["1s", "5m"] }), "queue.backoff: "),
+        (json!([]), "queue: "),
+    ] {
+        let queue = json!({ "queue": body });
+        assert_malformed(&daemon.ask("PUT", ECHO, &queue), told);
+    }
+    let nothing = json!({ "id": "echo:second", "queue": null });
+    let added = daemon.ask("POST", "/admin/v1/channels", &nothing).json();
+    assert_eq!(added["queue_settings"], daemon.get(ECHO)["queue_settings"]);
+    let nothing = json!({ "channel": "echo:second", "rule": null });
+    let rule = daemon.ask("POST", "/admin/v1/router/rules", &nothing).json();
+    assert_eq!(rule["rule"]["direct_messages"], "pairing", "{rule}");
+}
+
+/// The field is named, so that whoever sent it knows where to look.
+fn assert_malformed(answer: &Answer, told: &str) {
+    assert_eq!((answer.status, &*answer.code()), (400, "http/malformed"), "{answer:?}");
+    let message = answer.json()["message"].to_string();
+    assert!(message.contains(told), "{told}: {message}");
 }
 
 /// Whoever sends requests elsewhere for that would lose what works.

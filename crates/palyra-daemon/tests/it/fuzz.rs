@@ -15,8 +15,8 @@ const PACKAGES: &str = include_str!("../../../../scripts/schemathesis.txt");
 const PATIENCE: Duration = Duration::from_secs(240);
 
 /// What is valid by the description may be refused by these: option names and their types are not
-/// part of it, a new master key must suit the source of the old one, and what the settings of a
-/// channel, of its queue and a rule hold is known to those who use them.
+/// part of it, a new master key must suit the source of the old one, and each kind of channel has
+/// settings of its own.
 const SETTINGS: &str = r#"
 [[operations]]
 include-name = "PATCH /admin/v1/config"
@@ -32,18 +32,6 @@ checks.positive_data_acceptance.enabled = false
 
 [[operations]]
 include-name = "PUT /admin/v1/channels/{id}"
-checks.positive_data_acceptance.enabled = false
-
-[[operations]]
-include-name = "POST /admin/v1/router/rules"
-checks.positive_data_acceptance.enabled = false
-
-[[operations]]
-include-name = "PUT /admin/v1/router/rules/{id}"
-checks.positive_data_acceptance.enabled = false
-
-[[operations]]
-include-name = "POST /admin/v1/router/preview"
 checks.positive_data_acceptance.enabled = false
 "#;
 

@@ -5,8 +5,9 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use palyra_common::ids::ConnectorId;
+use palyra_common::queue::QueueSettings;
 use palyra_connector_core::{
-    Attempt, Connector, Connectors, Due, Outbox, QueueSettings, Report, Settled, SystemDice,
+    Attempt, Connector, Connectors, Due, Outbox, Report, Settled, SystemDice,
 };
 use palyra_policy::outbox::Repeat;
 use palyra_storage::lease::{Lease, LeaseName, Leases};

@@ -4,15 +4,16 @@ use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
+use palyra_common::queue::QueueSettings;
+use palyra_common::route::Rule;
 use palyra_common::runtime_contracts::DirectMessagePolicy;
 use palyra_common::time::Timestamp;
 use palyra_connector_core::{
     AdapterContext, AdapterRegistry, Admission, AuthorKind, Capabilities, Connector,
-    ConnectorAdapter, Content, End, Found, InboundEvent, Permit, QueueSettings, Report,
-    RuntimeSnapshot, Stored, Waiting,
+    ConnectorAdapter, Content, End, Found, InboundEvent, Permit, Report, RuntimeSnapshot, Stored,
+    Waiting,
 };
 use palyra_policy::outbox::{Reconciled, Repeat};
-use palyra_policy::route::Rule;
 use palyra_testkit::figures::{Goal, Measured, millis, report};
 use serde_json::{Value, json};
 use tokio::runtime::Runtime;

@@ -5,9 +5,10 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use palyra_common::ids::{ConnectorId, EnvelopeId};
+use palyra_common::queue::QueueSettings;
 use palyra_connector_core::{
     AdapterRegistry, ConnectorSupervisor, Connectors, Envelope, Inbound, Operation, Outbox,
-    QueueSettings, Release, SupervisorOptions, SystemDice,
+    Release, SupervisorOptions, SystemDice,
 };
 use palyra_connectors::BuiltIn;
 use palyra_gateway::{ChannelRouter, Mirror, Rules};

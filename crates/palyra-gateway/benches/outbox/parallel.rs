@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use palyra_connector_core::QueueSettings;
+use palyra_common::queue::QueueSettings;
 use palyra_testkit::figures::{Goal, Measured, report};
 use serde_json::json;
 use tokio::runtime::Runtime;

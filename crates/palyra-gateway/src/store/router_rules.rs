@@ -1,8 +1,8 @@
 //! `router_rules`: which messages of a connector reach which agent.
 
 use palyra_common::ids::{ConnectorId, RuleId};
+use palyra_common::route::Rule;
 use palyra_common::time::Timestamp;
-use palyra_policy::route::Rule;
 use palyra_storage::{Row, Sql, StorageError, Tx, params, sql};
 
 macro_rules! columns {

@@ -1,9 +1,11 @@
 //! What becomes of messages.
 
+use palyra_common::queue::QueueSettings;
+use palyra_common::route::Rule;
 use palyra_common::runtime_contracts::{DirectMessagePolicy, OutboxState, RouteReason};
 use palyra_connector_core::{Accepted, Taken};
 use palyra_gateway::reply_envelope;
-use palyra_policy::route::{Decision, Rule};
+use palyra_policy::route::Decision;
 
 use crate::world::{World, connector, message, on_every_engine};
 
@@ -85,7 +87,7 @@ async fn a_preview_says_what_would_be_and_does_nothing(world: World) {
 
 async fn a_full_queue_decides_later(world: World) {
     world.rules.add(&connector(), open(), None).await.unwrap();
-    let queue = palyra_connector_core::QueueSettings { max_waiting: 1, ..Default::default() };
+    let queue = QueueSettings { max_waiting: 1, ..Default::default() };
     let id = connector();
     world.connectors.configure(&id, serde_json::json!({}), queue, None).await.unwrap();
     decided(&world, "m1", "one").await;

@@ -1,7 +1,7 @@
 //! Rules as rows.
 
 use palyra_common::error::ErrorCode;
-use palyra_policy::route::Rule;
+use palyra_common::route::Rule;
 
 use crate::world::{World, connector, on_every_engine};
 

@@ -3,9 +3,10 @@
 use std::sync::Arc;
 
 use palyra_common::ids::ConnectorId;
+use palyra_common::queue::QueueSettings;
 use palyra_common::time::{Duration, Timestamp};
 use palyra_connector_core::{
-    AuthorKind, Connectors, Content, Inbound, InboundEvent, Outbox, QueueSettings, SystemDice,
+    AuthorKind, Connectors, Content, Inbound, InboundEvent, Outbox, SystemDice,
 };
 use palyra_gateway::{ChannelRouter, Mirror, Preview, Rules};
 use palyra_storage::{Database, OpenOptions};

@@ -7,6 +7,7 @@ use super::Context;
 use super::vocabulary::{
     Change, Death, Entry, Event, Outcome, Place, Reconciled, Repeat, Resolution, Step, Why,
 };
+use crate::backoff::wait;
 
 impl Context<'_> {
     pub(super) fn held(&self, event: Event) -> Step {
@@ -163,7 +164,7 @@ impl Context<'_> {
     }
 
     fn backoff(&self, entry: &Entry) -> Duration {
-        self.rules.backoff.wait(entry.attempts, self.chance)
+        wait(self.rules.backoff, entry.attempts, self.chance)
     }
 
     /// Whether sending it now, once more, cannot make a second copy.

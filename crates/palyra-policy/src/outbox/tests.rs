@@ -1,9 +1,9 @@
+use palyra_common::queue::Backoff;
 use palyra_common::runtime_contracts::{OutboxState, RetryClass, UnknownRule};
 use palyra_common::time::{Duration, Timestamp};
 use proptest::prelude::*;
 
 use super::*;
-use crate::backoff::Backoff;
 
 mod lanes;
 

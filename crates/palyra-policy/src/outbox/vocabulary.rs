@@ -1,8 +1,7 @@
+use palyra_common::queue::{Backoff, QueueSettings};
 use palyra_common::runtime_contracts::{DeadLetterReason, OutboxState, RetryClass, UnknownRule};
 use palyra_common::time::{Duration, Timestamp};
 use serde::{Deserialize, Serialize};
-
-use crate::backoff::Backoff;
 
 /// Why an entry died.
 pub type Death = DeadLetterReason;
@@ -72,6 +71,21 @@ pub struct Rules {
     pub look_after: Duration,
     /// What to do with an entry of which nothing could be learnt.
     pub on_unknown: UnknownRule,
+}
+
+impl Rules {
+    /// What an operator has chosen, for entries that the platform treats like this.
+    pub fn of(queue: &QueueSettings, repeat: Repeat) -> Self {
+        Self {
+            max_attempts: queue.max_attempts,
+            backoff: queue.backoff,
+            expires_after: queue.expires_after,
+            repeat,
+            max_looks: queue.max_looks,
+            look_after: queue.look_after,
+            on_unknown: queue.on_unknown,
+        }
+    }
 }
 
 /// Whether the same thing may be sent twice without being there twice.

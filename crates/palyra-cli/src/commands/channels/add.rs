@@ -4,7 +4,7 @@ use palyra_common::api::NewChannel;
 use palyra_common::ids::ConnectorId;
 use serde_json::Value;
 
-use super::configure::json_object;
+use super::configure::{json_object, queue_settings};
 use crate::context::Context;
 use crate::failure::Outcome;
 use crate::output::printable;
@@ -34,7 +34,7 @@ pub(super) async fn run(context: &Context, arguments: Arguments) -> Outcome {
     let new = NewChannel {
         id: arguments.channel,
         settings: arguments.settings.unwrap_or_default(),
-        queue: arguments.queue.unwrap_or_default(),
+        queue: arguments.queue.map(queue_settings).transpose()?.unwrap_or_default(),
     };
     let added = context.client()?.add_channel(&new).await?;
     context.out().show(&added, |_, added| {

@@ -2,6 +2,7 @@
 
 use palyra_common::api::ChannelSettings;
 use palyra_common::ids::ConnectorId;
+use palyra_common::queue::QueueSettings;
 use serde_json::Value;
 
 use super::show;
@@ -38,9 +39,14 @@ pub(super) async fn run(context: &Context, arguments: Arguments) -> Outcome {
     if settings.is_none() && queue.is_none() {
         return Err(Failure::asked("say what to change, with --settings or --queue"));
     }
-    let change = ChannelSettings { settings, queue };
+    let change = ChannelSettings { settings, queue: queue.map(queue_settings).transpose()? };
     let changed = context.client()?.configure_channel(&channel, &change).await?;
     context.out().show(&changed, show::text)
+}
+
+pub(super) fn queue_settings(queue: Value) -> Result<QueueSettings, Failure> {
+    serde_json::from_value(queue)
+        .map_err(|error| Failure::asked(format!("queue cannot be used: {error}")))
 }
 
 pub(super) fn json_object(text: &str) -> Result<Value, String> {

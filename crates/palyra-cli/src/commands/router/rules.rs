@@ -3,12 +3,16 @@
 use palyra_client::Client;
 use palyra_common::api::{NewRule, Page, RouterRule, RuleChange};
 use palyra_common::ids::{ConnectorId, RuleId};
-use serde_json::{Value, json};
+use palyra_common::route::Rule;
+use serde_json::{Map, Value, json};
 
 use crate::context::Context;
-use crate::failure::Outcome;
+use crate::failure::{Failure, Outcome};
 use crate::output::{Output, Tone, printable};
 use crate::prompt;
+
+#[cfg(test)]
+mod tests;
 
 /// The rules by which messages reach agents
 #[derive(Debug, clap::Subcommand)]
@@ -94,14 +98,13 @@ pub(super) async fn run(context: &Context, command: Command) -> Outcome {
             out.show(&all, |out, page| page.items.iter().map(|rule| text(out, rule)).collect())
         }
         Command::Add(AddArguments { channel, fields }) => {
-            let rule = Value::Object(fields.into_iter().collect());
+            let rule = with_fields(&Rule::default(), fields)?;
             out.show(&client.add_rule(&NewRule { channel, rule }).await?, text)
         }
         Command::Set(SetArguments { rule, fields }) => {
             let was = client.rule(rule).await?;
-            let mut object = was.rule.as_object().cloned().unwrap_or_default();
-            object.extend(fields);
-            let change = RuleChange { rule: Value::Object(object), version: Some(was.version) };
+            let said = with_fields(&was.rule, fields)?;
+            let change = RuleChange { rule: said, version: Some(was.version) };
             out.show(&client.change_rule(rule, &change).await?, text)
         }
         Command::Remove(RemoveArguments { rule, yes }) => {
@@ -131,7 +134,7 @@ async fn all(
 
 fn text(out: &Output, rule: &RouterRule) -> String {
     let mut text = format!("{} for {}\n", rule.id, printable(rule.channel.as_str()));
-    for (name, value) in rule.rule.as_object().into_iter().flatten() {
+    for (name, value) in fields_of(&rule.rule) {
         text.push_str(&format!("  {name} = {}\n", printable(&value.to_string())));
     }
     for warning in &rule.warnings {
@@ -142,6 +145,20 @@ fn text(out: &Output, rule: &RouterRule) -> String {
         ));
     }
     text
+}
+
+/// What the rule says with these fields in place of its own.
+fn with_fields(rule: &Rule, fields: Vec<(String, Value)>) -> Result<Rule, Failure> {
+    let all = fields_of(rule).into_iter().chain(fields).collect();
+    serde_json::from_value(Value::Object(all))
+        .map_err(|error| Failure::asked(format!("rule cannot be used: {error}")))
+}
+
+fn fields_of(rule: &Rule) -> Map<String, Value> {
+    match serde_json::to_value(rule) {
+        Ok(Value::Object(fields)) => fields,
+        _ => Map::new(),
+    }
 }
 
 fn field(text: &str) -> Result<(String, Value), String> {

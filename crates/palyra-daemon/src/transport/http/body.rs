@@ -26,13 +26,27 @@ impl<T: DeserializeOwned> FromRequest<App> for JsonBody<T> {
         let bytes = read(request, config.http.max_body_bytes).await?;
         check_depth(&bytes, config.http.max_json_depth)?;
         check_object(&bytes)?;
-        let read = serde_json::from_slice(&bytes);
-        // serde quotes what it met, which may be a secret.
-        read.map(Self).map_err(|error| {
-            let what = crate::config::without_quotations(&error.to_string());
-            Refusal::new(ErrorCode::HttpMalformed, format!("the body: {what}"))
-        })
+        parse(&bytes).map(Self)
     }
+}
+
+/// Says which field is wrong, because serde says only what.
+fn parse<T: DeserializeOwned>(json: &[u8]) -> Answer<T> {
+    let mut reader = serde_json::Deserializer::from_slice(json);
+    let read = serde_path_to_error::deserialize(&mut reader).map_err(|error| {
+        let path = error.path().to_string();
+        let place = if path == "." { String::new() } else { format!("{path}: ") };
+        (place, error.into_inner())
+    });
+    let read = read.and_then(|value| match reader.end() {
+        Ok(()) => Ok(value),
+        Err(error) => Err((String::new(), error)),
+    });
+    // serde quotes what it met, which may be a secret.
+    read.map_err(|(place, error)| {
+        let what = crate::config::without_quotations(&error.to_string());
+        Refusal::new(ErrorCode::HttpMalformed, format!("the body: {place}{what}"))
+    })
 }
 
 /// A JSON body; none, or null, for what it says by default.

@@ -17,3 +17,21 @@ fn parameters_of_the_media_type_do_not_matter() {
     assert!(is_json("application/json") && is_json("Application/JSON; charset=utf-8"));
     assert!(!is_json("application/jsonp") && !is_json("text/plain"));
 }
+
+#[test]
+fn a_refusal_names_the_field_and_not_what_it_holds() {
+    #[derive(Debug, serde::Deserialize)]
+    struct Outer {
+        #[expect(dead_code)]
+        inner: std::collections::BTreeMap<String, u32>,
+    }
+    for (json, told) in [
+        (r#"{"inner": {"a": "hunter2"}}"#, "the body: inner.a: invalid type, expected u32"),
+        (r#"{}"#, "the body: missing field `inner`"),
+        (r#"{"inner": {}} x"#, "the body: trailing characters"),
+    ] {
+        let refusal = parse::<Outer>(json.as_bytes()).unwrap_err();
+        let message = refusal.envelope().message().to_owned();
+        assert!(message.starts_with(told), "{message}");
+    }
+}

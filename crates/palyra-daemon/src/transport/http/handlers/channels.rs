@@ -8,9 +8,7 @@ use palyra_common::api::{
 };
 use palyra_common::ids::{ConnectorId, EventId};
 use palyra_common::runtime_contracts::{ConnectorLiveness, Scope};
-use palyra_connector_core::{
-    ChannelError, Connector, ConnectorStatus, QueueSettings, QueueView, Trail,
-};
+use palyra_connector_core::{Connector, ConnectorStatus, QueueView, Trail};
 use palyra_policy::connector::{reasons, saturation};
 use serde::Deserialize;
 use serde_json::Value;
@@ -67,10 +65,9 @@ pub(crate) async fn add_channel(
     let caller = caller.allow(Scope::ChannelsWrite)?;
     let kind = ChannelPlatform::kind_of(&new.id)?;
     let settings = object(new.settings, "settings")?;
-    let queue = queue_settings(new.queue)?;
-    app.channels.check(kind, &settings, &queue)?;
+    app.channels.check(kind, &settings, &new.queue)?;
     let note = trail(&app, &caller, "channel.added", &new.id, Value::Null);
-    if !app.channels.connectors.add(new.id.clone(), kind, settings, queue, note).await? {
+    if !app.channels.connectors.add(new.id.clone(), kind, settings, new.queue, note).await? {
         let what = format!("there is a channel {}: change that one", new.id);
         return Err(Refusal::new(ErrorCode::CommonConflict, what));
     }
@@ -106,7 +103,7 @@ pub(crate) async fn configure_channel(
         Some(settings) => object(settings, "settings")?,
         None => connector.settings,
     };
-    let queue = change.queue.map_or(Ok(connector.queue), queue_settings)?;
+    let queue = change.queue.unwrap_or(connector.queue);
     app.channels.check(&connector.kind, &settings, &queue)?;
     let note = trail(&app, &caller, "channel.configured", &id, Value::Null);
     app.channels.connectors.configure(&id, settings, queue, note).await?;
@@ -240,8 +237,6 @@ async fn detail(app: &App, id: &ConnectorId) -> Answer<ChannelDetail> {
     let connector = app.channels.connectors.get(id).await?;
     let (queue, status) = app.channels.look(&connector).await?;
     let channel = channel(&connector, &queue, status.as_ref());
-    let settings = serde_json::to_value(connector.queue);
-    let queue_settings = settings.map_err(|error| ChannelError::Invalid(error.to_string()))?;
     Ok(ChannelDetail {
         channel,
         queue: ChannelQueue {
@@ -257,7 +252,7 @@ async fn detail(app: &App, id: &ConnectorId) -> Answer<ChannelDetail> {
         },
         connection: status.map(connection).unwrap_or_default(),
         settings: connector.settings,
-        queue_settings,
+        queue_settings: connector.queue,
         version: connector.version,
         created_at: connector.created_at,
     })
@@ -293,17 +288,10 @@ fn connection(status: ConnectorStatus) -> ChannelConnection {
 }
 
 /// An object; nothing counts as an empty one.
-pub(super) fn object(value: Value, what: &str) -> Answer<Value> {
+fn object(value: Value, what: &str) -> Answer<Value> {
     match value {
         Value::Null => Ok(Value::Object(serde_json::Map::new())),
         Value::Object(_) => Ok(value),
         _ => Err(Refusal::new(ErrorCode::CommonInvalidInput, format!("{what} is no object"))),
     }
-}
-
-fn queue_settings(value: Value) -> Answer<QueueSettings> {
-    let read = serde_json::from_value(object(value, "queue")?);
-    read.map_err(|error| {
-        Refusal::new(ErrorCode::CommonInvalidInput, format!("queue cannot be used: {error}"))
-    })
 }

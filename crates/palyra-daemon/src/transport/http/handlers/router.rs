@@ -7,12 +7,12 @@ use palyra_common::ids::{ConnectorId, RuleId};
 use palyra_common::runtime_contracts::Scope;
 use palyra_connector_core::{AuthorKind, Content, InboundEvent};
 use palyra_gateway::StoredRule;
-use palyra_policy::route::{Decision, Rule, warnings};
+use palyra_policy::route::{Decision, warnings};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::access::checked_limit;
-use super::channels::{object, trail};
+use super::channels::trail;
 use crate::app::App;
 use crate::transport::http::body::{JsonBody, PathOf, QueryOf};
 use crate::transport::http::caller::Caller;
@@ -48,7 +48,7 @@ pub(crate) async fn list_rules(
     let rules = app.channels.rules.list(page.channel.as_ref(), page.after, limit).await?;
     let more = rules.len() >= limit as usize;
     let next = rules.last().filter(|_| more).map(|rule| rule.id.to_string());
-    Ok(Json(Page { items: rules.into_iter().map(told).collect::<Answer<_>>()?, next }))
+    Ok(Json(Page { items: rules.into_iter().map(told).collect(), next }))
 }
 
 /// Makes a rule; there is one for each conversation of a channel, and one for all others
@@ -60,10 +60,9 @@ pub(crate) async fn add_rule(
     JsonBody(new): JsonBody<NewRule>,
 ) -> Answer<(StatusCode, Json<RouterRule>)> {
     let caller = caller.allow(Scope::ChannelsWrite)?;
-    let rule = rule(new.rule)?;
     let note = trail(&app, &caller, "router.rule_added", &new.channel, Value::Null);
-    let stored = app.channels.rules.add(&new.channel, rule, note).await?;
-    Ok((StatusCode::CREATED, Json(told(stored)?)))
+    let stored = app.channels.rules.add(&new.channel, new.rule, note).await?;
+    Ok((StatusCode::CREATED, Json(told(stored))))
 }
 
 /// One rule
@@ -76,7 +75,7 @@ pub(crate) async fn show_rule(
     PathOf(id): PathOf<RuleId>,
 ) -> Answer<Json<RouterRule>> {
     caller.allow(Scope::ChannelsRead)?;
-    Ok(Json(told(app.channels.rules.get(id).await?)?))
+    Ok(Json(told(app.channels.rules.get(id).await?)))
 }
 
 /// Replaces what a rule says, from the next message on
@@ -90,11 +89,10 @@ pub(crate) async fn change_rule(
     JsonBody(change): JsonBody<RuleChange>,
 ) -> Answer<Json<RouterRule>> {
     let caller = caller.allow(Scope::ChannelsWrite)?;
-    let rule = rule(change.rule)?;
     let was = app.channels.rules.get(id).await?;
     let detail = json!({ "rule": id });
     let note = trail(&app, &caller, "router.rule_changed", &was.connector, detail);
-    Ok(Json(told(app.channels.rules.change(id, rule, change.version, note).await?)?))
+    Ok(Json(told(app.channels.rules.change(id, change.rule, change.version, note).await?)))
 }
 
 /// Removes a rule
@@ -127,7 +125,6 @@ pub(crate) async fn preview_route(
         let what = format!("sender has from 1 to {MAX_SENDER_CHARS} characters");
         return Err(Refusal::new(ErrorCode::CommonInvalidInput, what));
     }
-    let instead = preview.rule.map(rule).transpose()?;
     let nobody = "preview".parse().map_err(|error: palyra_common::ids::NameParseError| {
         Refusal::new(ErrorCode::CommonInvalidInput, error.to_string())
     })?;
@@ -148,7 +145,7 @@ pub(crate) async fn preview_route(
         },
         cursor: None,
     };
-    let decision = app.channels.preview.of(event, instead).await?;
+    let decision = app.channels.preview.of(event, preview.rule).await?;
     let reason = decision.reason();
     Ok(Json(match decision {
         Decision::Route { agent, session_key, .. } => RouteDecision {
@@ -163,23 +160,14 @@ pub(crate) async fn preview_route(
     }))
 }
 
-fn rule(value: Value) -> Answer<Rule> {
-    serde_json::from_value(object(value, "rule")?).map_err(|error| {
-        Refusal::new(ErrorCode::CommonInvalidInput, format!("rule cannot be used: {error}"))
-    })
-}
-
-fn told(stored: StoredRule) -> Answer<RouterRule> {
-    let rule = serde_json::to_value(&stored.rule).map_err(|error| {
-        Refusal::new(ErrorCode::StorageInternal, format!("a rule has no form: {error}"))
-    })?;
-    Ok(RouterRule {
+fn told(stored: StoredRule) -> RouterRule {
+    RouterRule {
         id: stored.id,
         channel: stored.connector,
-        rule,
         version: stored.version,
         warnings: warnings(&stored.rule).into_iter().map(str::to_owned).collect(),
+        rule: stored.rule,
         created_at: stored.created_at,
         changed_at: stored.changed_at,
-    })
+    }
 }

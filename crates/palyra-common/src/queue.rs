@@ -1,32 +1,46 @@
 //! What an operator chooses for the queue of a connector.
 
-use palyra_common::runtime_contracts::UnknownRule;
-use palyra_common::time::Duration;
-use palyra_policy::backoff::Backoff;
-use palyra_policy::outbox::{Repeat, Rules};
 use serde::{Deserialize, Serialize};
+
+use crate::runtime_contracts::UnknownRule;
+use crate::serde_number::whole_number;
+use crate::serde_object::object;
+use crate::time::Duration;
+
+#[cfg(test)]
+mod tests;
 
 /// How the queue of a connector works.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema), schema(default))]
 #[serde(deny_unknown_fields, default)]
 pub struct QueueSettings {
     /// How many real tries a message has.
+    #[serde(deserialize_with = "whole_number")]
+    #[cfg_attr(feature = "openapi", schema(minimum = 1, maximum = 100))]
     pub max_attempts: u32,
     /// How long to wait between them.
+    #[serde(deserialize_with = "object")]
     pub backoff: Backoff,
-    /// After this long in the queue a message is too old to be sent.
+    /// After this long in the queue a message is too old to be sent: 30 days at most.
     pub expires_after: Duration,
     /// How often the platform is asked what became of an attempt.
+    #[serde(deserialize_with = "whole_number")]
+    #[cfg_attr(feature = "openapi", schema(maximum = 100))]
     pub max_looks: u32,
-    /// How long to wait before each such question.
+    /// How long to wait before each such question: a day at most.
     pub look_after: Duration,
     /// What to do with a message of which nothing could be learnt.
     pub on_unknown: UnknownRule,
     /// How many conversations are served at once.
+    #[serde(deserialize_with = "whole_number")]
+    #[cfg_attr(feature = "openapi", schema(minimum = 1, maximum = 1_024))]
     pub lanes: u32,
     /// How many messages may wait in one conversation; more are refused.
+    #[serde(deserialize_with = "whole_number")]
+    #[cfg_attr(feature = "openapi", schema(minimum = 1, maximum = 1_000_000))]
     pub max_waiting: u32,
-    /// How long one attempt may take.
+    /// How long one attempt may take: from 10 milliseconds to 5 minutes.
     pub attempt_timeout: Duration,
 }
 
@@ -72,17 +86,22 @@ impl QueueSettings {
             _ => Ok(()),
         }
     }
+}
 
-    /// The rules for entries that the platform treats like this.
-    pub fn rules(&self, repeat: Repeat) -> Rules {
-        Rules {
-            max_attempts: self.max_attempts,
-            backoff: self.backoff,
-            expires_after: self.expires_after,
-            repeat,
-            max_looks: self.max_looks,
-            look_after: self.look_after,
-            on_unknown: self.on_unknown,
-        }
+/// How long to wait before the next try: up to a bound that doubles with each failure.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+#[serde(deny_unknown_fields)]
+pub struct Backoff {
+    /// The bound after the first failure: a day at most.
+    pub base: Duration,
+    /// The largest bound: a day at most.
+    pub cap: Duration,
+}
+
+impl Default for Backoff {
+    /// One second, doubled up to five minutes.
+    fn default() -> Self {
+        Self { base: Duration::from_secs(1), cap: Duration::from_mins(5) }
     }
 }
