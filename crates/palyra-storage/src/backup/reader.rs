@@ -72,8 +72,8 @@ pub(super) fn read(
     let mut input = BufReader::new(SealedReader::new(input));
     if input.fill_buf().map_err(BackupError::reading)?.starts_with(SQLITE_FILE) {
         return Err(BackupError::invalid(
-            "it is a SQLite database, such as the copies that migrations keep; stop the daemon \
-             and put it in the place of palyra.db",
+            "it is a SQLite database, such as the copies that migrations keep; go back to it with \
+             `palyra backup restore`",
         ));
     }
     let mut archive = Archive::new(GzDecoder::new(&mut input));

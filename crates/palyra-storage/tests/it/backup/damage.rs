@@ -45,6 +45,10 @@ async fn any_flipped_bit_and_any_cut_is_refused() {
     check_refused(&[&file[..], b"x"].concat(), "something follows").await;
     check_refused(b"", "an empty file").await;
     check_refused(b"SQLite format 3\0 and so on", "a database").await;
+    // By hand it would meet the log of the one that was there.
+    let database = [&b"SQLite format 3\0"[..], &[0; 4096]].concat();
+    let told = verify(&database).unwrap_err().to_string();
+    assert!(told.ends_with("go back to it with `palyra backup restore`"), "{told}");
 }
 
 /// A backup on Postgres is refused as late as one on SQLite, and leaves as little.
