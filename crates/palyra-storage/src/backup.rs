@@ -30,6 +30,7 @@ mod copy;
 mod create;
 mod error;
 mod format;
+mod names;
 mod reader;
 mod restore;
 mod rows;

@@ -136,7 +136,8 @@ pub enum StorageError {
         /// What it left.
         path: PathBuf,
     },
-    /// The connection broke during COMMIT and the outcome could not be learnt.
+    /// The connection broke or the disk failed during COMMIT, or at the last step of a restore, and the
+    /// outcome could not be learnt.
     #[error("it is not known whether the last write was committed")]
     CommitUnknown(#[source] Cause),
     /// A unique key, foreign key or check refused the row.

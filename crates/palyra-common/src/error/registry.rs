@@ -63,12 +63,12 @@ error_codes! {
         hint: "Put `palyra.db` back from where it went, or restore a copy of it that is in the data directory with `palyra backup restore`. Otherwise move what the message names to a safe place outside the data directory, and restore a backup, or start again to begin with an empty database.";
     StorageUnfinishedRestore = "storage/unfinished_restore", Final,
         means: "a restore into the data directory was begun and not finished",
-        hint: "Run the restore again. To start with an empty database instead, remove the file that the message names and the folder `blobs` beside it.";
+        hint: "Run the restore again. To start with an empty database instead, move the file that the message names and the folder `blobs` beside it to a safe place outside the data directory.";
     StorageUnfinishedReturn = "storage/unfinished_return", Final,
         means: "going back to a copy of the database was begun and not finished",
         hint: "Run the restore of the copy, or of another one, again: it goes on from where it was, and says under which name the database that was there is kept. The version that wrote that one can put it back in the same way. If there is no copy any more: the file that the message names holds a name; move the files that bear it back to `palyra.db`, `palyra.db-wal` and `palyra.db-journal`, as far as they are there, and then remove the file that the message names.";
     StorageCommitUnknown = "storage/commit_unknown", Final,
-        means: "the connection was lost while committing, and whether the commit happened could not be learnt",
+        means: "the connection was lost or the disk failed while committing, and whether the commit happened could not be learnt",
         hint: "Look whether the change is there before you make it again.";
     StorageConstraint = "storage/constraint", Final,
         means: "a row that must be unique is already there, or a row that must exist is missing",

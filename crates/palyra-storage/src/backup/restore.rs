@@ -5,24 +5,22 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use object_store::{ObjectStore, ObjectStoreExt};
-use palyra_common::ids::EventId;
-use palyra_common::time::Timestamp;
-use sha2::{Digest, Sha256};
 use tokio::runtime::Handle;
 use tokio::sync::watch;
 
 use super::format::{BLOB_BUFFER, Head};
+use super::names::{self, NewNames};
 use super::reader::{self, Visitor};
 use super::values::{Value, places};
 use super::{BackupError, Progress, Verified};
 use crate::blob::place::Place;
 use crate::blob::{self, BlobId, ObjectWriter, S3Credentials, object_path};
 use crate::database::{has_blobs, lock_directory};
-use crate::engine::load::{Destination, Loader};
+use crate::engine::load::{Destination, Loader, Unfinished};
 use crate::engine::postgres::connect::Dial;
 use crate::engine::sqlite::copy::unfinished_return;
 use crate::engine::sqlite::files::{absent, is_there, log_of};
-use crate::engine::sqlite::load::unfinished;
+use crate::engine::sqlite::load::{restoring as names_of, unfinished};
 use crate::engine::sqlite::migrate::from_io;
 use crate::migrate::newest;
 use crate::store::blobs::{self, Located};
@@ -40,7 +38,9 @@ const BATCH_BYTES: usize = 1 << 20;
 ///
 /// All is checked on the way. If anything fails the place is as empty as before; after a kill, or if
 /// not even that can be done, it is refused by [`Database::open`](crate::Database::open) or empty,
-/// and can be restored to again, unless the kill came after the last step.
+/// and can be restored to again, unless the kill came after the last step. What was there before, or
+/// was put there by others since, stays. After [`StorageError::CommitUnknown`] the database is there
+/// with all its blobs, or not at all: then blobs that nobody refers to may be left.
 /// Blobs get new names in the blob store, so that they never meet those of another database there.
 ///
 /// The schema is that of the backup; the next open brings it up to date. Whoever works with it asks
@@ -81,14 +81,21 @@ fn run(
         }
     };
     let mut restoring = Restoring::new(destination, options, runtime);
-    let restored = reader::read(input, &mut restoring, progress).and_then(|verified| {
-        restoring.finish()?;
-        Ok(verified)
-    });
-    if restored.is_err() {
-        restoring.undo();
+    let read = reader::read(input, &mut restoring, progress);
+    let whole = read.and_then(|verified| Ok((verified, restoring.end()?)));
+    let (verified, loader) = whole.inspect_err(|_| restoring.undo())?;
+    match loader.finish() {
+        Ok(()) => {
+            restoring.forget();
+            Ok(verified)
+        }
+        Err(Unfinished::NotThere(error)) => {
+            restoring.undo();
+            Err(error.into())
+        }
+        // Without its blobs it would be worse than none.
+        Err(Unfinished::MayBeThere(error)) => Err(error.into()),
     }
-    restored
 }
 
 /// Looks whether the data directory is free, and takes away what a killed restore left there.
@@ -105,16 +112,12 @@ fn make_room(options: &OpenOptions) -> Result<(), BackupError> {
         return Err(BackupError::TargetInUse { place });
     }
     let (unfinished, blobs) = (unfinished(file.path()), options.data_dir.join(blob::FOLDER));
-    let own_blobs = Place::of(&options.config)? == Place::DataDir;
-    if !unfinished.exists() {
-        return match own_blobs && has_blobs(&blobs) {
-            true => Err(BackupError::TargetInUse { place: blobs }),
-            false => Ok(()),
-        };
+    if unfinished.exists() {
+        // Its blobs may have gone elsewhere, and others may have been put here before it or since.
+        names::take_away(file.path(), &blobs).map_err(|error| from_io(&blobs, error))?;
     }
-    // The blobs were not there when that restore began, or it would not have begun.
-    if own_blobs {
-        absent(std::fs::remove_dir_all(&blobs)).map_err(|error| from_io(&blobs, error))?;
+    if Place::of(&options.config)? == Place::DataDir && has_blobs(&blobs) {
+        return Err(BackupError::TargetInUse { place: blobs });
     }
     absent(std::fs::remove_file(&unfinished)).map_err(|error| from_io(&unfinished, error))?;
     Ok(())
@@ -142,31 +145,13 @@ struct OpenTable {
     blob: Option<Vec<usize>>,
 }
 
-/// The names that blobs get in the object store.
-struct NewNames {
-    salt: [u8; 16],
-    made_at: Timestamp,
-}
-
-impl NewNames {
-    fn of(&self, sha256: &str) -> Located {
-        let mut digest = Sha256::new_with_prefix(self.salt);
-        digest.update(sha256.as_bytes());
-        let mut entropy = [0; 16];
-        entropy.copy_from_slice(&digest.finalize()[..16]);
-        let generation = EventId::from_parts(self.made_at, u128::from_be_bytes(entropy));
-        Located { sha256: sha256.to_owned(), generation: generation.to_string() }
-    }
-}
-
 impl<'a> Restoring<'a> {
     fn new(destination: Destination, options: &'a OpenOptions, runtime: &'a Handle) -> Self {
-        let made_at = Timestamp::UNIX_EPOCH;
         Self {
             destination,
             options,
             runtime,
-            names: NewNames { salt: crate::clock::random(), made_at },
+            names: NewNames::new(),
             loader: None,
             objects: None,
             put: Vec::new(),
@@ -190,7 +175,8 @@ impl<'a> Restoring<'a> {
         Ok(())
     }
 
-    fn finish(&mut self) -> Result<(), BackupError> {
+    /// Writes what is only known at the end. What is left is the last step.
+    fn end(&mut self) -> Result<Loader, BackupError> {
         let Some(mut loader) = self.loader.take() else {
             return Err(BackupError::invalid("it has no beginning"));
         };
@@ -199,7 +185,15 @@ impl<'a> Restoring<'a> {
             counters::set_last_token(tx, last)?;
             counters::mark_restored(tx)
         })?;
-        Ok(loader.finish()?)
+        Ok(loader)
+    }
+
+    /// Nobody has to know again what was put.
+    fn forget(&self) {
+        if let Destination::Sqlite(file) = &self.destination {
+            // One that stays goes with the next open.
+            let _ = std::fs::remove_file(names_of(file.path()));
+        }
     }
 
     /// Takes away what was put. The database goes by itself, but for the file of SQLite.
@@ -214,6 +208,7 @@ impl<'a> Restoring<'a> {
         if let Destination::Sqlite(file) = &self.destination {
             let _ = std::fs::remove_file(unfinished(file.path()));
         }
+        self.forget();
     }
 }
 
@@ -236,6 +231,10 @@ impl Visitor for Restoring<'_> {
         };
         self.fencing_token = head.fencing_token;
         self.names.made_at = head.made_at();
+        if let Destination::Sqlite(file) = &self.destination {
+            let path = file.path();
+            self.names.write_down(path).map_err(|error| from_io(path, error))?;
+        }
         let in_use = || BackupError::TargetInUse { place: self.destination.name() };
         let begun = Loader::begin(&self.destination, migrations)?;
         self.loader = Some(begun.ok_or_else(in_use)?);
@@ -307,5 +306,6 @@ fn copy(content: &mut dyn Read, writer: &mut ObjectWriter) -> Result<(), BackupE
             return Ok(());
         }
         writer.write(Bytes::from(piece))?;
+        crash_point!("restore.inside_blob");
     }
 }

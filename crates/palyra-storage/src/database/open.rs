@@ -18,6 +18,7 @@ use crate::engine::postgres::connect::Dial;
 use crate::engine::sqlite::SqliteFile;
 use crate::engine::sqlite::copy::coming;
 use crate::engine::sqlite::files::{follow, remove_all};
+use crate::engine::sqlite::load::restoring;
 use crate::engine::sqlite::migrate::from_io;
 use crate::lease::Held;
 use crate::migrate::{MIGRATIONS, Migration};
@@ -137,8 +138,9 @@ pub(crate) fn lock_directory(folder: &Path) -> Result<File, StorageError> {
 fn sqlite_file(options: &OpenOptions) -> Result<SqliteFile, StorageError> {
     let file = options.sqlite_file();
     traces::check(options)?;
-    // It takes room, and is of no use to anybody.
+    // They take room, and are of no use to anybody.
     let _ = remove_all(&coming(file.path()));
+    let _ = std::fs::remove_file(restoring(file.path()));
     // SQLite gives the log beside it the same permissions.
     private::open_file(file.path()).map_err(|error| from_io(file.path(), error))?;
     Ok(file)

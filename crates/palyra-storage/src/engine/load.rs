@@ -1,6 +1,7 @@
 //! Filling a new database with whole tables. Nobody sees any of it before [`Loader::finish`].
 
 use std::path::PathBuf;
+use std::sync::Arc;
 
 use crate::StorageError;
 use crate::backup::Value;
@@ -8,6 +9,7 @@ use crate::engine::postgres::connect::Dial;
 use crate::engine::postgres::load::PostgresLoader;
 use crate::engine::sqlite::SqliteFile;
 use crate::engine::sqlite::load::SqliteLoader;
+use crate::error::at;
 use crate::migrate::Migration;
 use crate::store::tables::Table;
 use crate::tx::Tx;
@@ -24,6 +26,23 @@ pub(crate) enum Destination {
 pub(crate) enum Loader {
     Sqlite(SqliteLoader),
     Postgres(Box<PostgresLoader>),
+}
+
+/// Why a database did not become one, as far as anybody knows.
+#[derive(Debug)]
+pub(crate) enum Unfinished {
+    /// It is not there and will not be.
+    NotThere(StorageError),
+    /// It may be there: what belongs to it stays.
+    MayBeThere(StorageError),
+}
+
+impl Unfinished {
+    /// The last step was begun, and `error` does not say that it was not done.
+    pub(crate) fn may_be_there(error: StorageError) -> Self {
+        let advice = "look whether the database is there before restoring again";
+        Self::MayBeThere(StorageError::CommitUnknown(at(advice, Arc::new(error))))
+    }
 }
 
 impl Destination {
@@ -87,7 +106,7 @@ impl Loader {
     }
 
     /// Makes it the database, whole and on the disk.
-    pub(crate) fn finish(self) -> Result<(), StorageError> {
+    pub(crate) fn finish(self) -> Result<(), Unfinished> {
         match self {
             Loader::Sqlite(loader) => loader.finish(),
             Loader::Postgres(loader) => loader.finish(),

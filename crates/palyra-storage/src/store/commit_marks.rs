@@ -24,6 +24,9 @@ pub(crate) const MARK: Sql = sql!(
 /// Takes the row away, after any commit under way that has marked it.
 pub(crate) const TAKE: Sql = sql!("DELETE FROM commit_marks WHERE slot = $1 RETURNING unit");
 
+/// Which unit is marked. Changes nothing, so that it can be asked again.
+pub(crate) const READ: Sql = sql!("SELECT unit FROM commit_marks WHERE slot = $1");
+
 const SWEEP: Sql = claim_sql!(
     "DELETE FROM commit_marks WHERE slot IN (
          SELECT slot FROM commit_marks WHERE at < $1 ORDER BY slot LIMIT $2",

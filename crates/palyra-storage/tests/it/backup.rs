@@ -4,11 +4,13 @@ mod contents;
 mod copies;
 mod damage;
 mod interrupted;
+mod last_step;
 mod online;
 mod refusals;
 mod round_trip;
 
 use std::path::Path;
+use std::sync::Arc;
 
 use palyra_common::error::ErrorCode;
 use palyra_common::time::Duration;
@@ -52,14 +54,14 @@ fn verify(file: &[u8]) -> Result<Verified, BackupError> {
 struct Target {
     options: OpenOptions,
     folder: tempfile::TempDir,
-    _postgres: Option<TestDatabase>,
+    postgres: Option<Arc<TestDatabase>>,
 }
 
 impl Target {
     fn sqlite() -> Self {
         let folder = tempfile::tempdir().unwrap();
         let options = OpenOptions::in_directory(folder.path());
-        Self { options, folder, _postgres: None }
+        Self { options, folder, postgres: None }
     }
 
     fn postgres() -> Self {
@@ -67,7 +69,7 @@ impl Target {
         let database = server.create_database(DatabaseLocale::Icu).unwrap();
         let mut target = Self::sqlite();
         target.options.config.url = database.url().into();
-        target._postgres = Some(database);
+        target.postgres = Some(Arc::new(database));
         target
     }
 

@@ -41,6 +41,12 @@ impl Slot {
         client.execute(commit_marks::TAKE.postgres, &[&self.name]).await.map(drop)
     }
 
+    /// Whether `unit` is marked as committed. Says nothing of a COMMIT that is under way.
+    pub(super) async fn holds(&self, client: &Client, unit: &str) -> Result<bool, Error> {
+        let found = client.query_opt(commit_marks::READ.postgres, &[&self.name]).await?;
+        Ok(found.is_some_and(|row| row.get::<_, Option<&str>>(0) == Some(unit)))
+    }
+
     /// Asks, on another connection than the lost one, whether `unit` was committed.
     pub(super) async fn take(&self, client: &Client, unit: &str) -> Result<Fate, Error> {
         let taken = client.query_opt(commit_marks::TAKE.postgres, &[&self.name]).await?;

@@ -18,7 +18,7 @@ use crate::{StorageError, crash_point};
 /// Spells "palyra" in ASCII: the advisory lock under which schemas are migrated.
 const LOCK: i64 = 0x70_61_6c_79_72_61;
 const LOCK_WAIT: Duration = Duration::from_secs(300);
-const LOCK_PAUSE: Duration = Duration::from_millis(100);
+pub(super) const LOCK_PAUSE: Duration = Duration::from_millis(100);
 /// Building an index on a large table takes longer than any ordinary statement may.
 pub(super) const PATIENCE: &str =
     "SET statement_timeout = 0; SET idle_in_transaction_session_timeout = 0";

@@ -1,14 +1,17 @@
 //! A new SQLite file, under another name until it is whole.
 
+use std::io;
 use std::path::{Path, PathBuf};
 
 use rusqlite::{Connection, params_from_iter};
 
 use super::SqliteFile;
 use super::connection::{classify, open_loader};
+use super::files::with_ending;
 use super::migrate::{from_io, migrate};
 use super::statements::SqliteStatements;
 use crate::backup::Value;
+use crate::engine::load::Unfinished;
 use crate::migrate::Migration;
 use crate::store::tables::Table;
 use crate::tx::Tx;
@@ -23,9 +26,12 @@ pub(crate) struct SqliteLoader {
 /// The name of a file that is not whole. Its presence says that a restore was begun and not
 /// finished.
 pub(crate) fn unfinished(path: &Path) -> PathBuf {
-    let mut name = path.as_os_str().to_owned();
-    name.push(".unfinished-restore");
-    PathBuf::from(name)
+    with_ending(path, ".unfinished-restore")
+}
+
+/// Where it is written down how to know the blobs that belong to a file that is not whole.
+pub(crate) fn restoring(path: &Path) -> PathBuf {
+    with_ending(path, "-restoring")
 }
 
 impl SqliteLoader {
@@ -76,21 +82,42 @@ impl SqliteLoader {
         insert().map_err(|error| classify(error, &self.unfinished))
     }
 
-    pub(crate) fn finish(self) -> Result<(), StorageError> {
-        self.run("COMMIT")?;
+    pub(crate) fn finish(self) -> Result<(), Unfinished> {
+        self.run("COMMIT").map_err(Unfinished::NotThere)?;
         let Self { connection, unfinished, path } = self;
-        connection.close().map_err(|(_, error)| classify(error, &unfinished))?;
-        let publish = || {
-            std::fs::File::open(&unfinished)?.sync_all()?;
-            crash_point!("restore.before_rename");
-            std::fs::rename(&unfinished, &path)?;
-            crash_point!("restore.after_rename");
-            private::sync_folder_of(&path)
-        };
-        publish().map_err(|error| from_io(&path, error))
+        let fault = |(_, error)| Unfinished::NotThere(classify(error, &unfinished));
+        connection.close().map_err(fault)?;
+        publish(&unfinished, &path, private::sync_folder_of)
     }
 
     fn run(&self, text: &str) -> Result<(), StorageError> {
         self.connection.execute_batch(text).map_err(|error| classify(error, &self.unfinished))
     }
 }
+
+/// Gives the file its name, which `sync` brings to the disk.
+fn publish(
+    unfinished: &Path,
+    path: &Path,
+    sync: impl FnOnce(&Path) -> io::Result<()>,
+) -> Result<(), Unfinished> {
+    let publish = || {
+        std::fs::File::open(unfinished)?.sync_all()?;
+        crash_point!("restore.before_rename");
+        std::fs::rename(unfinished, path)?;
+        crash_point!("restore.after_rename");
+        sync(path)
+    };
+    publish().map_err(|error| {
+        let error = from_io(path, error);
+        // While it has its other name it is not the database. An error of renaming alone does not
+        // say that it has: a disk across a network may have done it and lost the answer.
+        match unfinished.symlink_metadata() {
+            Ok(_) => Unfinished::NotThere(error),
+            Err(_) => Unfinished::may_be_there(error),
+        }
+    })
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,6 +1,6 @@
 //! A restore that is killed leaves nothing that a daemon would work on, and can be done again.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use palyra_common::error::ErrorCode;
@@ -16,6 +16,7 @@ use crate::world::World;
 
 const LIMIT: Duration = Duration::from_secs(60);
 const FILE_VARIABLE: &str = "PALYRA_TEST_BACKUP";
+const BLOBS_VARIABLE: &str = "PALYRA_STORAGE_BLOBS";
 
 /// The child: restores a file.
 #[test]
@@ -26,6 +27,7 @@ fn restore_in_a_child() {
     }
     let mut options = OpenOptions::in_directory(std::env::var_os("PALYRA_DATA_DIR").unwrap());
     options.config.url = std::env::var("PALYRA_STORAGE_URL").unwrap().into();
+    options.config.blobs = std::env::var(BLOBS_VARIABLE).unwrap();
     let file = std::fs::File::open(std::env::var_os(FILE_VARIABLE).unwrap()).unwrap();
     println!("restoring");
     let runtime = tokio::runtime::Runtime::new().unwrap();
@@ -59,7 +61,14 @@ impl Story {
             .unwrap()
             .data_dir(target.folder.path())
             .env("PALYRA_STORAGE_URL", target.options.config.url.expose())
+            .env(BLOBS_VARIABLE, &target.options.config.blobs)
             .env(FILE_VARIABLE, self.path())
+    }
+
+    fn crash(&self, target: &Target, point: &str, nth: u64) {
+        let plan = CrashPlan::at(point).nth(nth);
+        let mut child = self.restoring(target).crash(&plan).spawn().unwrap();
+        plan.expect_crash(&mut child, LIMIT).unwrap();
     }
 
     /// After a kill: all or nothing. If nothing, a second restore works and leaves nothing over.
@@ -107,9 +116,7 @@ async fn a_crash_of_a_restore_to_sqlite_is_made_good() {
     ];
     for (point, nth) in points {
         let target = Target::sqlite();
-        let plan = CrashPlan::at(point).nth(nth);
-        let mut child = story.restoring(&target).crash(&plan).spawn().unwrap();
-        plan.expect_crash(&mut child, LIMIT).unwrap();
+        story.crash(&target, point, nth);
         story.check(&target, point).await;
     }
 }
@@ -125,9 +132,7 @@ async fn a_crash_of_a_restore_to_postgres_is_made_good() {
     ];
     for (point, nth) in points {
         let target = Target::postgres();
-        let plan = CrashPlan::at(point).nth(nth);
-        let mut child = story.restoring(&target).crash(&plan).spawn().unwrap();
-        plan.expect_crash(&mut child, LIMIT).unwrap();
+        story.crash(&target, point, nth);
         story.check(&target, point).await;
     }
 }
@@ -148,5 +153,51 @@ async fn a_crash_of_a_restore_at_any_moment_is_made_good() {
             // Killed before it had begun.
             target.restore(&story.file).await.unwrap();
         }
+    }
+}
+
+/// Puts something into a folder for blobs that no restore has put there.
+fn put_precious(folder: &Path) -> PathBuf {
+    let blob = folder.join("aa/precious");
+    std::fs::create_dir_all(blob.parent().unwrap()).unwrap();
+    std::fs::write(&blob, "precious").unwrap();
+    blob
+}
+
+async fn check_refused_for_its_blobs(story: &Story, target: &Target) {
+    let refused = target.restore(&story.file).await.unwrap_err();
+    check_code(&refused, ErrorCode::BackupTargetInUse);
+    let folder = target.folder.path().join("blobs");
+    assert_eq!(refused.to_string(), format!("{} holds data already", folder.display()));
+    assert_eq!(files(&folder), ["aa/precious"]);
+}
+
+/// Its blobs went elsewhere, so that it did not mind those in the data directory.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_crash_of_a_restore_leaves_the_blobs_that_were_there_before() {
+    let (story, mut target) = (Story::begin().await, Target::sqlite());
+    let folder = target.folder.path().join("blobs");
+    let (precious, elsewhere) = (put_precious(&folder), tempfile::tempdir().unwrap());
+    target.options.config.blobs = elsewhere.path().to_str().unwrap().to_owned();
+    story.crash(&target, "restore.after_blob", 3);
+    target.options.config.blobs = String::new();
+    check_refused_for_its_blobs(&story, &target).await;
+    std::fs::remove_file(precious).unwrap();
+    story.check(&target, "the blobs are gone").await;
+}
+
+/// A node that keeps its rows on Postgres works in a data directory with an unfinished restore.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_crash_of_a_restore_leaves_the_blobs_that_were_put_after_it() {
+    // In the middle of the large blob, which then has another name, and after it.
+    for (point, nth) in [("restore.after_blob", 3), ("restore.inside_blob", 2)] {
+        let (story, target) = (Story::begin().await, Target::sqlite());
+        story.crash(&target, point, nth);
+        let folder = target.folder.path().join("blobs");
+        assert!(!files(&folder).is_empty());
+        let precious = put_precious(&folder);
+        check_refused_for_its_blobs(&story, &target).await;
+        std::fs::remove_file(precious).unwrap();
+        story.check(&target, point).await;
     }
 }
