@@ -5,6 +5,7 @@
 mod edit;
 mod example;
 mod layers;
+mod lock;
 mod options;
 mod told;
 mod value;
@@ -22,6 +23,7 @@ use serde::{Deserialize, Serialize};
 pub(crate) use edit::{Edited, edited, value_of, write};
 pub(crate) use example::render as example;
 pub(crate) use layers::{Given, Loaded, Origin, layered, load, read};
+pub(crate) use lock::{Lock, lock};
 pub(crate) use options::{all as options, nearest_variable};
 pub(crate) use told::without_quotations;
 pub(crate) use view::tag;

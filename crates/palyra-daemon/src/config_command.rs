@@ -1,7 +1,7 @@
 //! `palyrad config`: the configuration without a running daemon.
 
 use std::io::{Read, Write};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use palyra_common::api::ConfigChange;
@@ -9,7 +9,7 @@ use palyra_common::data_dir::Outside;
 use palyra_common::{ErrorCode, StableErrorEnvelope, shapes};
 use serde::Serialize;
 
-use crate::config::{self, Config, Edited, Given};
+use crate::config::{self, Config, Edited, Given, Loaded};
 use crate::failure::Failure;
 use crate::flags::{ConfigCommand, Flags};
 use crate::{print, settings};
@@ -94,27 +94,48 @@ fn warn(variable: &str) {
 }
 
 fn change(given: &Given, folder: &Path, change: ConfigChange) -> Result<(), Failure> {
-    let (file, before) = config::read(given, folder)?;
-    let Edited { text, not_set } = config::edited(&file, &before, &change)?;
-    let after = config::layered(given, file.clone(), &text);
-    let only_removes = change.set.is_empty() && text != before;
-    // What cannot be used is made better step by step; what can be used is not made worse.
-    let may_fail = only_removes && config::layered(given, file.clone(), &before).is_err();
-    let after = match after {
-        Err(failure) if !may_fail => return Err(failure),
-        after => after,
-    };
-    if text != before {
-        config::write(&file, &text)
-            .map_err(|error| Failure::Unwritable { path: file.clone(), error })?;
+    // Nothing is made for what is refused or there already.
+    let mut planned = Planned::of(given, folder, &change)?;
+    if planned.text != planned.before {
+        let _one_at_a_time = config::lock(&planned.file)?;
+        // Somebody may have changed it until now.
+        planned = Planned::of(given, folder, &change)?;
+        config::write(&planned.file, &planned.text)
+            .map_err(|error| Failure::Unwritable { path: planned.file.clone(), error })?;
     }
     let keys: Vec<String> = change.set.into_keys().chain(change.unset).collect();
-    let after = after.map_err(|failure| still_unusable(&keys, &failure))?;
-    let mut changed = settings::outcome(&after, &keys, not_set);
+    let after = planned.after.map_err(|failure| still_unusable(&keys, &failure))?;
+    let mut changed = settings::outcome(&after, &keys, planned.not_set);
     // Nobody runs who could have put it into force.
     changed.needs_restart.append(&mut changed.applied);
     print(&json(&changed));
     Ok(())
+}
+
+/// What a change would make of the file.
+struct Planned {
+    file: PathBuf,
+    before: String,
+    text: String,
+    not_set: Vec<String>,
+    /// What a start would use then.
+    after: Result<Loaded, Failure>,
+}
+
+impl Planned {
+    fn of(given: &Given, folder: &Path, change: &ConfigChange) -> Result<Self, Failure> {
+        let (file, before) = config::read(given, folder)?;
+        let Edited { text, not_set } = config::edited(&file, &before, change)?;
+        let after = config::layered(given, file.clone(), &text);
+        let only_removes = change.set.is_empty() && text != before;
+        // What cannot be used is made better step by step; what can be used is not made worse.
+        let may_fail = only_removes && config::layered(given, file.clone(), &before).is_err();
+        let after = match after {
+            Err(failure) if !may_fail => return Err(failure),
+            after => after,
+        };
+        Ok(Self { file, before, text, not_set, after })
+    }
 }
 
 fn still_unusable(removed: &[String], failure: &Failure) -> Failure {

@@ -4,6 +4,7 @@ use std::fmt;
 use std::io::ErrorKind;
 use std::path::PathBuf;
 use std::process::ExitCode;
+use std::time::Duration;
 
 use palyra_common::{ErrorCode, StableErrorEnvelope};
 use palyra_identity::AuthError;
@@ -28,6 +29,11 @@ pub(crate) enum Failure {
     Unwritable {
         path: PathBuf,
         error: std::io::Error,
+    },
+    /// A file that somebody else is changing.
+    Busy {
+        path: PathBuf,
+        waited: Duration,
     },
     /// A file that was named and cannot be read.
     Unreadable {
@@ -75,6 +81,15 @@ impl Failure {
                 };
                 new(code, format!("{} cannot be written: {error}", path.display()))
             }
+            Self::Busy { path, waited } => {
+                let what = format!(
+                    "{} is being changed by another command or the daemon, which has not finished \
+                     within {} s; nothing was changed",
+                    path.display(),
+                    waited.as_secs()
+                );
+                new(ErrorCode::CommonConflict, what)
+            }
             Self::Unreadable { path, error } => {
                 let what = format!("{} cannot be read: {error}", path.display());
                 new(ErrorCode::CommonInvalidInput, what)
@@ -121,6 +136,7 @@ impl Failure {
             | Self::Backup(_)
             | Self::Access(_)
             | Self::Unwritable { .. }
+            | Self::Busy { .. }
             | Self::Listen(_)
             | Self::ServiceEnded(_)
             | Self::AskedTwice

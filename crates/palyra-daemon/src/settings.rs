@@ -6,7 +6,7 @@ use palyra_identity::Credential;
 
 use crate::app::App;
 use crate::audit;
-use crate::config::{self, Edited, Loaded, Origin};
+use crate::config::{self, Edited, Loaded, Lock, Origin};
 use crate::failure::Failure;
 use crate::hosts;
 
@@ -25,6 +25,7 @@ pub(crate) async fn change(
     actor: &audit::Actor,
 ) -> Result<ConfigChanged, Failure> {
     let _one_at_a_time = app.changing.lock().await;
+    let lock = locked(app).await?;
     let (file, before) = config::read(&app.given, &app.place.data_dir)?;
     // The owner may repair a file that cannot be used; what is left then is checked below.
     if actor.credential != Credential::LocalOwner {
@@ -42,10 +43,19 @@ pub(crate) async fn change(
     }
     config::write(&file, &text)
         .map_err(|error| Failure::Unwritable { path: file.clone(), error })?;
+    drop(lock);
     audit::config_changed(app, actor, &keys).await?;
     let changed = outcome(&after, &keys, not_set);
     apply(app, after)?;
     Ok(changed)
+}
+
+/// Keeps whoever changes the file without the daemon from doing so meanwhile.
+async fn locked(app: &App) -> Result<Lock, Failure> {
+    // A file that cannot be read is told before a folder is made for it.
+    let (file, _) = config::read(&app.given, &app.place.data_dir)?;
+    let locked = tokio::task::spawn_blocking(move || config::lock(&file)).await;
+    locked.map_err(|error| Failure::Startup(error.into()))?
 }
 
 /// Sorts what was asked for by when it takes effect.

@@ -338,3 +338,31 @@ fn a_mistyped_variable_is_told() {
     let mut plain = world.command(&["config", "validate"]);
     assert_eq!(ran(plain.env("PALYRA_LOG_LEVEL", "warn").env("PALYRA_TOKEN", "x")).err, "");
 }
+
+/// Each is told that the file is written.
+#[test]
+fn changes_at_the_same_time_are_all_in_the_file() {
+    let world = World::new();
+    let options = [
+        ("log.level", "warn"),
+        ("log.format", "json"),
+        ("http.max_headers", "65"),
+        ("http.max_requests", "255"),
+        ("http.open_metrics", "true"),
+        ("grpc.max_streams", "63"),
+        ("storage.readers", "3"),
+        ("storage.queue", "500"),
+    ];
+    std::thread::scope(|scope| {
+        for (key, value) in options {
+            scope.spawn(|| world.palyra(&["config", "set", key, value]).expect(0));
+        }
+    });
+    for (key, value) in options {
+        let got = world.palyra(&["config", "get", key]).expect(0).out;
+        assert_eq!(got, format!("{value}\n"), "{key}");
+    }
+    let files = std::fs::read_dir(world.data_dir()).unwrap();
+    let files: Vec<_> = files.map(|file| file.unwrap().file_name()).collect();
+    assert_eq!(files, ["palyra.toml"]);
+}

@@ -1,8 +1,6 @@
 //! Changing the configuration file and leaving everything else in it as it is.
 
-use std::fs::DirBuilder;
 use std::io::Write;
-use std::os::unix::fs::DirBuilderExt;
 use std::path::Path;
 
 use palyra_common::api::ConfigChange;
@@ -10,7 +8,7 @@ use palyra_common::{ErrorCode, StableErrorEnvelope};
 use toml_edit::{Array, DocumentMut, Item, Table, Value};
 
 use super::layers::{self, Origin};
-use super::{options, value};
+use super::{lock, options, value};
 use crate::failure::Failure;
 
 /// What a change makes of a file.
@@ -95,12 +93,9 @@ pub(crate) fn value_of(key: &str, text: &str) -> Result<serde_json::Value, Failu
 
 /// Replaces the file as a whole: whoever reads it meets the old text or the new one.
 pub(crate) fn write(path: &Path, text: &str) -> std::io::Result<()> {
-    // A link stays a link; what it points to is replaced.
-    let path = std::fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
-    let folder = path.parent().unwrap_or(Path::new("."));
-    // As the daemon makes its data directory: for its owner only.
-    DirBuilder::new().recursive(true).mode(0o700).create(folder)?;
-    let mut file = tempfile::NamedTempFile::new_in(folder)?;
+    let (path, folder) = lock::place(path);
+    lock::make(&folder)?;
+    let mut file = tempfile::NamedTempFile::new_in(&folder)?;
     if let Ok(old) = std::fs::metadata(&path) {
         file.as_file().set_permissions(old.permissions())?;
     }

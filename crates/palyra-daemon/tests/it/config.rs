@@ -156,6 +156,38 @@ fn a_change_over_the_api_is_written_applied_and_guarded() {
     assert_eq!(events["items"].as_array().unwrap().len(), 1, "{events}");
 }
 
+/// Nobody waits for ever for whoever holds the file, neither the command nor the daemon.
+#[test]
+fn a_file_that_somebody_else_is_changing_is_left_to_them() {
+    let before = "[log]\nlevel = \"info\"\n";
+    let (daemon, folder) = Daemon::with_config(before);
+    let holder = std::fs::File::open(folder.path()).unwrap();
+    holder.lock().unwrap();
+    let set = || run(folder.path(), &["config", "set", "http.max_headers", "65"], &[]);
+    let patch = || {
+        let change = r#"{"set": {"http.max_requests": 9}}"#;
+        daemon.local("PATCH", "/admin/v1/config", change)
+    };
+    std::thread::scope(|scope| {
+        let command = scope.spawn(set);
+        let answer = patch();
+        assert_eq!((answer.status, answer.code().as_str()), (409, "common/conflict"), "{answer:?}");
+        let command = command.join().unwrap();
+        let told = String::from_utf8_lossy(&command.stderr).into_owned();
+        assert_eq!(command.status.code(), Some(1), "{told}");
+        for part in ["palyra.toml", "nothing was changed", "common/conflict", "what to do:"] {
+            assert!(told.contains(part), "{part}: {told}");
+        }
+    });
+    let file = folder.path().join("palyra.toml");
+    assert_eq!(std::fs::read_to_string(&file).unwrap(), before);
+    drop(holder);
+    assert_eq!(patch().status, 200);
+    assert!(set().status.success());
+    let after = std::fs::read_to_string(&file).unwrap();
+    assert!(after.contains("max_requests = 9") && after.contains("max_headers = 65"), "{after}");
+}
+
 /// What is read is the file as it is now, so that reading again is a way out of a conflict.
 #[test]
 fn a_change_follows_an_edit_by_hand() {
