@@ -12,7 +12,7 @@ use serde::Serialize;
 use crate::config::{self, Config, Edited, Given, Loaded};
 use crate::failure::Failure;
 use crate::flags::{ConfigCommand, Flags};
-use crate::{print, settings};
+use crate::{deployment, print, settings};
 
 /// No value is larger.
 const VALUE_BYTES: u64 = 128 << 10;
@@ -37,6 +37,9 @@ pub(crate) fn run(flags: &Flags, command: &ConfigCommand) -> Result<ExitCode, Fa
             let folder = if file.is_some() { Path::new(".").to_owned() } else { folder()? };
             let loaded = config::load(&given, &folder)?;
             // The file alone says nothing about the surroundings.
+            if file.is_none() {
+                deployment::check(&loaded.config)?;
+            }
             for name in loaded.strange_env.iter().filter(|_| file.is_none()) {
                 warn(name);
             }
@@ -126,14 +129,19 @@ impl Planned {
     fn of(given: &Given, folder: &Path, change: &ConfigChange) -> Result<Self, Failure> {
         let (file, before) = config::read(given, folder)?;
         let Edited { text, not_set } = config::edited(&file, &before, change)?;
+        let was = config::layered(given, file.clone(), &before).ok();
         let after = config::layered(given, file.clone(), &text);
         let only_removes = change.set.is_empty() && text != before;
         // What cannot be used is made better step by step; what can be used is not made worse.
-        let may_fail = only_removes && config::layered(given, file.clone(), &before).is_err();
+        let may_fail = only_removes && was.is_none();
         let after = match after {
             Err(failure) if !may_fail => return Err(failure),
             after => after,
         };
+        if let Ok(after) = &after {
+            let was = was.as_ref().map(|was| &*was.config);
+            deployment::check_change(change, was, &after.config)?;
+        }
         Ok(Self { file, before, text, not_set, after })
     }
 }

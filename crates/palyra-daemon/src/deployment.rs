@@ -1,6 +1,6 @@
-//! What a deployment profile demands of the other options. Only a start asks: whoever writes a
-//! configuration sets one option after the other, and some are in the environment.
+//! What a deployment profile demands of the other options.
 
+use palyra_common::api::ConfigChange;
 use palyra_common::deployment_profiles::StorageEngine;
 
 use crate::config::Config;
@@ -21,7 +21,19 @@ pub(crate) fn check(config: &Config) -> Result<(), Failure> {
     };
     let what = format!(
         "deployment.profile is {profile}, whose nodes share a Postgres (storage.url) and the place of \
-         their blobs (storage.blobs), and {lacking}; set both, or the profile to local or single-vm"
+         their blobs (storage.blobs), and {lacking}; set both first, or the profile to local or single-vm"
     );
     Err(Failure::Option { what })
+}
+
+/// Refuses a change after which a start would be refused. Where it would be anyway, the other
+/// options are set one after the other.
+pub(crate) fn check_change(
+    change: &ConfigChange,
+    before: Option<&Config>,
+    after: &Config,
+) -> Result<(), Failure> {
+    let could_start = before.is_some_and(|before| check(before).is_ok());
+    let is_chosen = change.set.contains_key("deployment.profile");
+    if could_start || is_chosen { check(after) } else { Ok(()) }
 }

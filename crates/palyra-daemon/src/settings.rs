@@ -8,7 +8,7 @@ use crate::app::App;
 use crate::audit;
 use crate::config::{self, Edited, Loaded, Lock, Origin};
 use crate::failure::Failure;
-use crate::hosts;
+use crate::{deployment, hosts};
 
 /// Reads the file again and puts into force what can change while the daemon runs. Names the
 /// options that changed and need a restart.
@@ -27,16 +27,18 @@ pub(crate) async fn change(
     let _one_at_a_time = app.changing.lock().await;
     let lock = locked(app).await?;
     let (file, before) = config::read(&app.given, &app.place.data_dir)?;
-    // The owner may repair a file that cannot be used; what is left then is checked below.
-    if actor.credential != Credential::LocalOwner {
-        config::layered(&app.given, file.clone(), &before)?;
-    }
+    let was = match config::layered(&app.given, file.clone(), &before) {
+        // The owner may repair a file that cannot be used; what is left then is checked below.
+        Err(failure) if actor.credential != Credential::LocalOwner => return Err(failure),
+        was => was.ok(),
+    };
     if expected.is_some_and(|tag| tag != "*" && tag != config::tag(&before)) {
         let what = "the configuration has changed since it was read";
         return Err(Failure::Refused(StableErrorEnvelope::new(ErrorCode::CommonConflict, what)));
     }
     let Edited { text, not_set } = config::edited(&file, &before, &change)?;
     let after = config::layered(&app.given, file.clone(), &text)?;
+    deployment::check_change(&change, was.as_ref().map(|was| &*was.config), &after.config)?;
     let keys: Vec<String> = change.set.into_keys().chain(change.unset).collect();
     if keys.iter().all(|key| not_set.contains(key)) {
         return Ok(outcome(&after, &keys, not_set));

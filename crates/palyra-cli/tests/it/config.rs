@@ -366,3 +366,39 @@ fn changes_at_the_same_time_are_all_in_the_file() {
     let files: Vec<_> = files.map(|file| file.unwrap().file_name()).collect();
     assert_eq!(files, ["palyra.toml"]);
 }
+
+/// What a start would refuse is told where it is set, with what else is needed.
+#[test]
+fn a_profile_is_set_after_what_it_demands() {
+    let world = World::new();
+    let file = world.data_dir().join("palyra.toml");
+    let profile = ["config", "set", "deployment.profile", "worker-enabled", "--json"];
+    let url = ["config", "set", "storage.url", "postgres://anna@127.0.0.1:1/x"];
+    let blobs = ["config", "set", "storage.blobs", "/srv/blobs"];
+    let check = || {
+        let refused = world.palyra(&profile).expect(2);
+        assert_eq!(refused.error_code(), "config/invalid");
+        for part in ["storage.url is empty", "storage.blobs", "first"] {
+            assert!(refused.err.contains(part), "{part}: {refused:?}");
+        }
+        assert!(!file.exists());
+        for set in [&url[..], &blobs, &profile] {
+            world.palyra(set).expect(0);
+        }
+        let before = std::fs::read_to_string(&file).unwrap();
+        let refused = world.palyra(&["config", "unset", "storage.blobs", "--json"]).expect(2);
+        assert_eq!(refused.error_code(), "config/invalid");
+        assert_eq!(std::fs::read_to_string(&file).unwrap(), before);
+        // What was written by hand is repaired one by one.
+        std::fs::write(&file, "[deployment]\nprofile = \"worker-enabled\"\n").unwrap();
+        world.palyra(&["config", "validate"]).expect(2);
+        world.palyra(&profile).expect(2);
+        world.palyra(&url).expect(0);
+        world.palyra(&blobs).expect(0);
+        world.palyra(&["config", "validate"]).expect(0);
+        std::fs::remove_file(&file).unwrap();
+    };
+    check();
+    let _daemon = world.palyrad();
+    check();
+}

@@ -290,7 +290,8 @@ fn a_restart_that_the_deployment_profile_forbids_stops_nothing() {
     let world = World::new();
     let _background = Background(&world);
     let started = start(&world);
-    world.palyra(&["config", "set", "deployment.profile", "worker-enabled"]).expect(0);
+    let by_hand = "[deployment]\nprofile = \"worker-enabled\"\n";
+    std::fs::write(world.data_dir().join("palyra.toml"), by_hand).unwrap();
     let refused = world.palyra(&["daemon", "restart", "--json"]);
     assert!(refused.err.contains("storage.url is empty"), "{refused:?}");
     let status = world.palyra(&["daemon", "status", "--json"]).expect(0).json();

@@ -17,8 +17,9 @@ const VALUE_BYTES: usize = 64 << 10;
 
 /// Set an option in the configuration file
 ///
-/// The value is checked first. A running daemon takes it over at once where it can, and says where
-/// it needs a restart. A value with a password in it is refused as an argument.
+/// The value is checked first, and whether a start would take all of the configuration then: what a
+/// deployment profile demands is set before it. A running daemon takes it over at once where it can,
+/// and says where it needs a restart. A value with a password in it is refused as an argument.
 #[derive(Debug, clap::Args)]
 #[command(
     verbatim_doc_comment,
