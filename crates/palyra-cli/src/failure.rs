@@ -108,12 +108,30 @@ pub(crate) fn usage(error: &clap::Error) -> ExitCode {
     }
     let text = shapes::redact_suspects(&error.render().to_string()).into_owned();
     if out.is_json() {
-        let message = text.lines().next().unwrap_or_default();
-        let message = message.strip_prefix("error: ").unwrap_or(message);
-        return Failure::asked(message).report(&out);
+        return Failure::asked(on_one_line(error.kind(), &text)).report(&out);
     }
     out.tell(&text);
     Exit::Usage.into()
+}
+
+/// What clap says is wrong, with what it lists and guesses. How the command is used is for people.
+fn on_one_line(kind: ErrorKind, text: &str) -> String {
+    if kind == ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand {
+        // Its words are the help, which names the commands first on their lines.
+        let listed = text.lines().skip_while(|line| *line != "Commands:").skip(1);
+        let names = listed.map_while(|line| line.strip_prefix("  ")?.split(' ').next());
+        let names: Vec<_> = names.filter(|name| !name.is_empty()).collect();
+        return format!("a command is missing, which is one of: {}", names.join(", "));
+    }
+    let is_said =
+        |part: &&str| !["Usage:", "For more information"].iter().any(|it| part.starts_with(it));
+    let parts = text.trim_end().split("\n\n").take_while(is_said).map(|part| {
+        let part = part.strip_prefix("error: ").unwrap_or(part);
+        let (head, listed) = part.split_once('\n').unwrap_or((part, ""));
+        let listed: Vec<_> = listed.lines().map(str::trim).collect();
+        format!("{} {}", head.trim(), listed.join(", ")).trim_end().to_owned()
+    });
+    parts.collect::<Vec<_>>().join("; ")
 }
 
 impl From<StableErrorEnvelope> for Failure {

@@ -66,6 +66,27 @@ fn what_is_asked_wrongly_is_2() {
     assert_eq!(told.error_code(), "common/invalid_input");
 }
 
+/// Programs are told what people are: what is missing, and what there is instead.
+#[test]
+fn a_mistake_in_the_arguments_is_named_for_programs_too() {
+    let world = World::new();
+    for (arguments, named) in [
+        (&["--json", "config", "set"][..], "arguments were not provided: <KEY>, <VALUE>"),
+        (&["--json", "completions", "nope"], "[possible values: bash, "),
+        (&["--json", "staus"], "a similar subcommand exists: 'status'"),
+        (&["--json", "config"], "a command is missing, which is one of: show, get, "),
+        (&["config", "--json"], "'palyra config' requires a subcommand but one was not provided ["),
+        (&["--json", "daemon", "stop", "--wait", "many"], "'--wait <SECONDS>': invalid digit"),
+    ] {
+        // A variable counts as an argument, and then clap does not show the help.
+        let told = ran(world.command(arguments).env_remove("PALYRA_DATA_DIR")).expect(2);
+        assert_eq!(told.error_code(), "common/invalid_input");
+        let told: serde_json::Value = serde_json::from_str(&told.err).unwrap();
+        let message = told["error"]["message"].as_str().unwrap();
+        assert!(message.contains(named) && !message.contains("Usage"), "{message}");
+    }
+}
+
 #[test]
 fn what_destroys_is_refused_where_nobody_can_be_asked() {
     let world = World::new();
