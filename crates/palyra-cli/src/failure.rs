@@ -1,6 +1,7 @@
 //! Why a command failed, told to a person or a program.
 
 use std::fmt::Display;
+use std::io::ErrorKind as IoKind;
 use std::path::Path;
 use std::process::ExitCode;
 
@@ -47,6 +48,16 @@ impl Failure {
     /// A file of this machine.
     pub(crate) fn file(path: &Path, error: impl Display) -> Self {
         Self::new(ErrorCode::ClientLocalFile, format!("{}: {error}", path.display()))
+    }
+
+    /// What a daemon needs in its data directory, told as palyrad tells it.
+    pub(crate) fn unwritable(path: &Path, error: &std::io::Error) -> Self {
+        let code = match error.kind() {
+            IoKind::PermissionDenied | IoKind::ReadOnlyFilesystem => ErrorCode::StorageReadOnly,
+            IoKind::StorageFull | IoKind::QuotaExceeded => ErrorCode::StorageDiskFull,
+            _ => ErrorCode::ClientLocalFile,
+        };
+        Self::new(code, format!("{} cannot be written: {error}", path.display()))
     }
 
     /// Something else of this machine.

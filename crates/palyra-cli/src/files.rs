@@ -20,10 +20,10 @@ pub(crate) fn read_bounded(path: &Path, limit: u64) -> Result<String, Failure> {
 }
 
 /// A folder that only its owner may enter; what is there already stays as it is.
-pub(crate) fn private_folder(path: &Path) -> Outcome {
+pub(crate) fn private_folder(path: &Path) -> std::io::Result<()> {
     let mut builder = DirBuilder::new();
     builder.recursive(true).mode(0o700);
-    builder.create(path).map_err(|error| Failure::file(path, error))
+    builder.create(path)
 }
 
 /// A new file that only its owner may read. What is there is never overwritten.

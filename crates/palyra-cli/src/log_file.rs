@@ -24,15 +24,15 @@ pub(crate) fn path(data_dir: &Path) -> PathBuf {
 /// Opens the log for a daemon that is about to start, and says where its part of it begins.
 pub(crate) fn open_for_start(path: &Path) -> Result<(File, u64), Failure> {
     if let Some(folder) = path.parent() {
-        files::private_folder(folder)?;
+        files::private_folder(folder).map_err(|error| Failure::unwritable(folder, &error))?;
     }
     if std::fs::metadata(path).is_ok_and(|log| log.len() > LOG_BYTES) {
         let aside = files::with_ending(path, ".1");
-        std::fs::rename(path, &aside).map_err(|error| Failure::file(&aside, error))?;
+        std::fs::rename(path, &aside).map_err(|error| Failure::unwritable(&aside, &error))?;
     }
     let mut options = OpenOptions::new();
     let log = options.append(true).create(true).mode(0o600).open(path);
-    let wrong = |error: std::io::Error| Failure::file(path, error);
+    let wrong = |error: std::io::Error| Failure::unwritable(path, &error);
     let log = log.map_err(wrong)?;
     let begins = log.metadata().map_err(wrong)?.len();
     Ok((log, begins))

@@ -5,8 +5,9 @@ use std::os::unix::fs::PermissionsExt;
 use std::process::Stdio;
 
 use palyra_testkit::fs::SmallDisk;
+use palyra_testkit::process::{Process, Stream};
 
-use crate::world::{Background, FREE_PORTS, LIMIT, World, ran, until};
+use crate::world::{Background, FREE_PORTS, LIMIT, World, palyrad, ran, until};
 
 fn start(world: &World) -> serde_json::Value {
     let arguments = [&["daemon", "start", "--json", "--"][..], &FREE_PORTS].concat();
@@ -117,7 +118,7 @@ fn it_is_not_stopped_for_a_start_that_would_fail() {
     let taken = taken.local_addr().unwrap().to_string();
     let on_taken = ["daemon", "restart", "--json", "--", "--http-bind", &taken];
     let refused = world.palyra(&on_taken);
-    assert_eq!(refused.expect(1).error_code(), "client/palyrad_failed");
+    assert_eq!(refused.expect(6).error_code(), "daemon/address_in_use");
     let told = world.palyra(&["daemon", "restart", "--", "--frobnicate"]).expect(2).err;
     assert!(told.contains("nothing was stopped") && told.contains("--frobnicate"), "{told}");
     std::fs::write(world.data_dir().join("palyra.toml"), "[log]\nlevle = 1\n").unwrap();
@@ -354,6 +355,7 @@ fn a_full_disk_is_seen_before_anything_is_stopped_and_is_not_called_ready() {
     let refused = world.palyra(&["daemon", "restart", "--json"]).expect(1);
     assert!(refused.err.contains("nothing was stopped"), "{refused:?}");
     assert!(refused.err.contains("is full"), "{refused:?}");
+    assert_eq!(refused.error_code(), "storage/disk_full");
     assert_eq!(status().json()["pid"], pid);
     std::fs::remove_file(filler).unwrap();
     until("it goes on", || status().code == 0);
@@ -367,9 +369,12 @@ fn a_start_on_a_full_disk_says_so() {
     std::fs::set_permissions(disk.path(), PermissionsExt::from_mode(0o700)).unwrap();
     std::os::unix::fs::symlink(disk.path(), world.data_dir()).unwrap();
     let _ = std::fs::write(disk.path().join("filler"), vec![0u8; 8 << 20]);
-    let arguments = [&["daemon", "start", "--"][..], &FREE_PORTS].concat();
-    let told = world.palyra(&arguments).expect(1).err;
-    assert!(told.contains("is full") && told.contains("Free space"), "{told}");
+    for verb in ["start", "restart"] {
+        let arguments = [&["daemon", verb, "--json", "--"][..], &FREE_PORTS].concat();
+        let told = world.palyra(&arguments).expect(1);
+        assert_eq!(told.error_code(), "storage/disk_full", "{verb}");
+        assert!(told.err.contains("is full") && told.err.contains("Free space"), "{told:?}");
+    }
 }
 
 #[test]
@@ -393,10 +398,45 @@ fn a_busy_port_is_told_with_what_can_be_run() {
     let world = World::new();
     let taken = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
     let taken = taken.local_addr().unwrap().to_string();
-    let arguments = ["daemon", "start", "--json", "--", "--http-bind", &taken];
-    let refused = world.palyra(&arguments).expect(6);
-    assert_eq!(refused.error_code(), "daemon/address_in_use");
-    assert!(refused.err.contains("`palyra daemon start -- --http-bind ADDRESS`"), "{refused:?}");
+    let check = |verb: &str| {
+        let options = ["--http-bind", &taken, "--grpc-bind", "127.0.0.1:0"];
+        let arguments = [&["daemon", verb, "--json", "--"][..], &options].concat();
+        let refused = world.palyra(&arguments).expect(6);
+        assert_eq!(refused.error_code(), "daemon/address_in_use", "{verb}");
+        let next = "`palyra daemon start -- --http-bind ADDRESS`";
+        assert!(refused.err.contains(next), "{refused:?}");
+        refused
+    };
+    check("start");
+    check("restart");
+    let _background = Background(&world);
+    start(&world);
+    assert!(check("restart").err.contains("nothing was stopped"));
+}
+
+/// As palyrad itself tells it, and not as a file of the command line.
+#[test]
+fn a_start_where_nothing_may_be_written_is_not_allowed() {
+    let world = World::new();
+    std::fs::create_dir(world.data_dir()).unwrap();
+    for folder in [world.home(), &world.data_dir()] {
+        std::fs::set_permissions(folder, PermissionsExt::from_mode(0o755)).unwrap();
+    }
+    // The folder of the build may be closed to others.
+    let program = world.home().join("palyrad");
+    std::fs::copy(palyrad(), &program).unwrap();
+    for folder in [world.data_dir(), world.home().join("none/data")] {
+        for verb in ["start", "restart"] {
+            let refused = Process::builder(env!("CARGO_BIN_EXE_palyra"))
+                .args(["--json", "--data-dir", folder.to_str().unwrap(), "daemon", verb])
+                .env("PALYRA_PALYRAD", &program);
+            let mut refused = refused.unprivileged().unwrap().spawn().unwrap();
+            assert_eq!(refused.wait(LIMIT).unwrap().code(), Some(4), "{}", refused.logs());
+            let told = refused.lines(Stream::Stderr).unwrap().join("\n");
+            assert!(told.contains("storage/read_only"), "{verb}: {told}");
+            assert!(told.contains("write permission"), "{verb}: {told}");
+        }
+    }
 }
 
 /// It hears nothing, so nobody waits for it.

@@ -5,11 +5,11 @@ use std::net::SocketAddr;
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 
-use palyra_common::DeploymentProfile;
 use palyra_common::api::{Check, CheckState};
 use palyra_common::data_dir::{RUNTIME_FILE, Running, SOCKET};
 use palyra_common::deployment_profiles::PreflightCheck;
 use palyra_common::time::Timestamp;
+use palyra_common::{DeploymentProfile, ErrorCode, StableErrorEnvelope};
 use palyra_storage::{Database, MIGRATIONS, OpenOptions, StorageError};
 
 use super::{advised, check};
@@ -119,7 +119,7 @@ pub(super) fn private_folder(folder: &Path) -> Check {
 pub(super) fn storage_path(folder: &Path) -> Check {
     let name = "storage_path";
     if let Err(failure) = folder::check(folder) {
-        return check(name, CheckState::Failed, failure.envelope().message());
+        return check(name, CheckState::Failed, failure.envelope().to_string());
     }
     let place = existing(folder);
     let written = tempfile::Builder::new().prefix(".palyra-preflight").tempfile_in(place);
@@ -134,12 +134,14 @@ pub(super) fn storage_path(folder: &Path) -> Check {
         }
         Ok(()) => check(name, CheckState::Ok, format!("{} can be made", folder.display())),
         Err(error) if is_full(&error) => {
-            let failed = check(name, CheckState::Failed, format!("{} is full", place.display()));
-            advised(failed, MORE_SPACE)
+            let what = format!("{} is full", place.display());
+            let full = StableErrorEnvelope::new(ErrorCode::StorageDiskFull, what);
+            advised(check(name, CheckState::Failed, full.to_string()), MORE_SPACE)
         }
         Err(error) => {
             let what = format!("{} does not take files: {}", place.display(), error.kind());
-            let failed = check(name, CheckState::Failed, what);
+            let closed = StableErrorEnvelope::new(ErrorCode::StorageReadOnly, what);
+            let failed = check(name, CheckState::Failed, closed.to_string());
             advised(failed, "Give this user write permission there, or choose --data-dir.")
         }
     }
@@ -161,7 +163,7 @@ pub(super) async fn bind(
         }
         Err(failure) => {
             let envelope = failure.envelope();
-            let failed = check(&name, CheckState::Failed, envelope.message());
+            let failed = check(&name, CheckState::Failed, envelope.to_string());
             advised(failed, envelope.recovery_hint())
         }
     }

@@ -169,7 +169,7 @@ fn write(unit: &Unit, program: &Path, data_dir: &Path, outside: &Outside) -> Out
     // Whatever the unit names must be there before systemd confines the daemon to it.
     let folders = writable.iter().map(PathBuf::as_path);
     for folder in [Some(data_dir), log.parent()].into_iter().flatten().chain(folders) {
-        files::private_folder(folder)?;
+        files::private_folder(folder).map_err(|error| Failure::file(folder, error))?;
     }
     if let Some(folder) = unit.parent() {
         std::fs::create_dir_all(folder).map_err(|error| Failure::file(folder, error))?;

@@ -37,15 +37,25 @@ pub(super) fn hindrance(
 }
 
 fn told(check: Check) -> Hindrance {
-    let code = match check.name.as_str() {
+    let Check { name, seen, advice, .. } = check;
+    // The hint of a code says what to do already.
+    if let Some((what, code)) = with_code(&seen) {
+        return Hindrance { code, told: format!("{name}: {what}") };
+    }
+    let code = match name.as_str() {
         "config" => ErrorCode::ConfigInvalid,
         _ => ErrorCode::ClientPalyradFailed,
     };
-    let Check { name, seen, advice, .. } = check;
     // What was seen may end in a question: did you mean …?
     let stop = if seen.ends_with(['.', '?', '!']) { "" } else { "." };
     let advice = advice.map(|advice| format!("{stop} {advice}")).unwrap_or_default();
     Hindrance { code, told: format!("{name}: {seen}{advice}") }
+}
+
+/// What was seen, and the code that palyrad puts after it where an error has one.
+fn with_code(seen: &str) -> Option<(&str, ErrorCode)> {
+    let (what, code) = seen.strip_suffix(')')?.rsplit_once(" (")?;
+    Some((what, code.parse().ok()?))
 }
 
 /// Whether a start fails for this; the other checks are about how well it works.

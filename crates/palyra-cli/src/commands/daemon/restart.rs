@@ -69,7 +69,10 @@ pub(super) async fn run(context: &Context, arguments: Arguments) -> Outcome {
         None => start::or_left_behind(context, &data_dir, options),
     };
     let variables = before.map(|pid| variables_of(context, pid)).unwrap_or_default();
-    respect_hindrance(context, &options, &variables)?;
+    // Where none runs, the start itself tells why it fails.
+    if before.is_some() {
+        respect_hindrance(context, &options, &variables)?;
+    }
     let stopped = if managed {
         before
     } else {

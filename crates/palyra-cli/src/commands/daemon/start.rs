@@ -170,7 +170,7 @@ pub(super) async fn begin(
     variables: Variables,
 ) -> Result<Status, Failure> {
     palyrad::find()?;
-    files::private_folder(data_dir)?;
+    files::private_folder(data_dir).map_err(|error| Failure::unwritable(data_dir, &error))?;
     launch(context, data_dir, arguments, variables).await
 }
 
@@ -249,8 +249,9 @@ fn failed(
     let lines = lines.unwrap_or_default();
     let own = |message| StableErrorEnvelope::new(ErrorCode::ClientPalyradFailed, message);
     let envelope = match why {
-        NotReady::Ended(status) => palyrad::told(&lines.join("\n"))
-            .unwrap_or_else(|| own(unsaid(context, options, &status))),
+        NotReady::Ended(status) => {
+            palyrad::told(&lines.join("\n")).unwrap_or_else(|| unsaid(context, options, &status))
+        }
         NotReady::Slow(limit, parts) if parts.is_empty() => {
             own(format!("palyrad is not ready after {} s; it goes on starting", limit.as_secs()))
         }
@@ -268,8 +269,12 @@ fn failed(
 }
 
 /// What is said where palyrad could not say it: its log may be what the disk has no room for.
-fn unsaid(context: &Context, options: &[OsString], status: &str) -> String {
+fn unsaid(context: &Context, options: &[OsString], status: &str) -> StableErrorEnvelope {
     let found = preflight::hindrance(context, options, &Variables::new()).ok().flatten();
-    let why = found.map(|Hindrance { told, .. }| format!("; {told}")).unwrap_or_default();
-    format!("palyrad ended before it was ready ({status}){why}")
+    let (code, why) = match found {
+        Some(Hindrance { code, told }) => (code, format!("; {told}")),
+        None => (ErrorCode::ClientPalyradFailed, String::new()),
+    };
+    let what = format!("palyrad ended before it was ready ({status}){why}");
+    StableErrorEnvelope::new(code, what)
 }
