@@ -213,7 +213,7 @@ pub(super) fn check_alone(
         Origin::CommandLine => format!("--{}", option.key.replace(['.', '_'], "-")),
         Origin::Default | Origin::File => option.key.clone(),
     };
-    let what = told::without_quotations(error.message());
+    let what = told::plain_words(&told::without_quotations(error.message()));
     Err(Failure::Option { what: format!("{name}: {what}") })
 }
 

@@ -13,7 +13,7 @@ pub(super) fn mistake(text: &str, error: &toml::de::Error) -> String {
 }
 
 /// The names of Rust's types say nothing to whoever writes a configuration.
-fn plain_words(what: &str) -> String {
+pub(super) fn plain_words(what: &str) -> String {
     let words = what.split(' ').map(|word| match word.trim_end_matches(',') {
         "u8" | "u16" | "u32" | "u64" | "i64" | "usize" => "a whole number",
         "struct" => "a section,",

@@ -60,6 +60,7 @@ fn what_does_not_fit_is_refused_by_the_name_that_was_used() {
     for (env, named) in [
         (("PALYRA_HTTP_BIND", "nowhere"), "PALYRA_HTTP_BIND: "),
         (("PALYRA_HTTP_MAX_BODY_BYTES", "many"), "PALYRA_HTTP_MAX_BODY_BYTES: "),
+        (("PALYRA_HTTP_MAX_HEADERS", "abc"), "expected a whole number\n"),
         (("PALYRA_HTTP_OPEN_METRICS", "perhaps"), "PALYRA_HTTP_OPEN_METRICS: "),
         (("PALYRA_DEPLOYMENT_PROFILE", "cloud"), "PALYRA_DEPLOYMENT_PROFILE: "),
         (("PALYRA_HTTP_HOSTS", "http://a/b"), "http.hosts: "),
