@@ -101,10 +101,15 @@ async fn leases(app: &App) -> Check {
 }
 
 async fn vault(app: &App) -> Check {
+    let key = ready::vault_key(app).await;
     let source = app.vault.key_source();
-    match ready::vault_key(app).await {
+    match key {
         Ok(Some(KeyState::Usable(id))) => {
             check("vault", CheckState::Ok, format!("the master key {id} is there, from {source}"))
+        }
+        Ok(Some(KeyState::Kept(id, stand_in))) => {
+            let seen = format!("the master key {id} is there, from {stand_in}");
+            advised(check("vault", CheckState::Warning, seen), stand_in.advice())
         }
         Ok(None) => {
             let slow = check("vault", CheckState::Warning, ready::slow_key(app));

@@ -110,8 +110,7 @@ pub(crate) fn slow_key(app: &App) -> String {
 }
 
 async fn look(app: &App) -> Look {
-    let (key_source, began) = (app.vault.key_source(), Some(Instant::now()));
-    let mut look = Look { key_source, began, ..Look::default() };
+    let mut look = Look { began: Some(Instant::now()), ..Look::default() };
     let database = async {
         let schema = app.db.schema().await.map(|schema| schema.version).ok()?;
         let has_owner = app.identity.has_owner().await.ok()?;
@@ -124,7 +123,9 @@ async fn look(app: &App) -> Look {
     if look.waiting_for.is_empty() {
         // Secrets that cannot be read stop those who need them and nothing else.
         match vault_key(app).await {
-            Ok(Some(KeyState::Usable(id))) => look.key_id = Some(id.to_string()),
+            Ok(Some(KeyState::Usable(id) | KeyState::Kept(id, _))) => {
+                look.key_id = Some(id.to_string())
+            }
             Ok(Some(KeyState::NotMade)) => {}
             Ok(None) => {
                 let slow = StableErrorEnvelope::new(ErrorCode::VaultNoKey, slow_key(app));
@@ -139,6 +140,8 @@ async fn look(app: &App) -> Look {
             look.vault_failed_at.get_or_insert(app.clock.now());
         }
     }
+    // After the key, of which it may tell something.
+    look.key_source = app.vault.key_source();
     // Reading goes on there, but no work can be taken.
     let keeps_rows_here = app.db.engine() == EngineKind::Sqlite;
     if keeps_rows_here && checks::has_no_room(&app.place.data_dir) {

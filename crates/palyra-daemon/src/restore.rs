@@ -148,7 +148,7 @@ async fn key_needed(db: &Database, data_dir: &Path, config: &VaultConfig) -> Opt
     let (state, source) = (vault.check().await, vault.key_source());
     match state {
         Ok(KeyState::NotMade) => None,
-        Ok(KeyState::Usable(id)) => {
+        Ok(KeyState::Usable(id) | KeyState::Kept(id, _)) => {
             Some(format!("its secrets are locked with the master key {id}, which is in {source}"))
         }
         Err(error) if error.code() == ErrorCode::VaultKeyExposed => {

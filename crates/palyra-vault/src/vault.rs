@@ -8,6 +8,7 @@ mod list;
 mod open;
 mod recent;
 mod rotate;
+mod stand_in;
 #[cfg(test)]
 mod tests;
 mod waiting;
@@ -20,7 +21,9 @@ use palyra_storage::{Database, StorageError, Topic, Tx};
 
 pub use feed::RedactionFeed;
 pub use list::PAGE_LIMIT;
+pub use recent::KeyState;
 pub use rotate::{NewMaster, NextStep, Rotated};
+pub use stand_in::StandIn;
 
 use crate::VaultError;
 use crate::key::{KeyId, MasterKey};
@@ -33,6 +36,7 @@ use crate::store::secrets::{self, Locked, Set};
 use crate::store::vault_keys;
 use audit::Entry;
 use recent::Recent;
+use stand_in::Noted;
 
 /// The largest value.
 pub const MAX_VALUE_BYTES: usize = 64 * 1_024;
@@ -77,15 +81,6 @@ pub struct Use {
     pub origin: String,
 }
 
-/// How the master key is, where nothing is wrong with it.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum KeyState {
-    /// There was never a secret. The first one makes it.
-    NotMade,
-    /// It is there, and the right one.
-    Usable(KeyId),
-}
-
 /// Secrets in a database. Cheap to clone; all clones are the same vault.
 ///
 /// Opening never fails for want of the key: each operation that needs it says so, and looks for it
@@ -101,6 +96,7 @@ struct Inner {
     /// Only one at a time asks the source.
     loading: Arc<tokio::sync::Mutex<()>>,
     recent: Recent,
+    noted: Noted,
     redactor: Redactor,
     /// Only one at a time tells the redactor what has changed.
     feeding: tokio::sync::Mutex<()>,
@@ -194,11 +190,13 @@ impl Vault {
         self.0.db.try_write(delete).await
     }
 
-    /// Where the master key comes from, in words: the kind of source, and the path of a key file.
+    /// Where the master key comes from, in words: the kind of source, and the path of a key file; or
+    /// what stands in for that, as of the last look at the key.
     pub fn key_source(&self) -> String {
-        match &self.0.source {
-            Ok(source) => source.to_string(),
-            Err(problem) => problem.to_string(),
+        match (&self.0.source, self.stand_in(None)) {
+            (_, Some(stand_in)) => stand_in.to_string(),
+            (Ok(source), None) => source.to_string(),
+            (Err(problem), None) => problem.to_string(),
         }
     }
 

@@ -181,6 +181,49 @@ fn a_lost_key_stops_secrets_and_nothing_else() {
     drop(folder);
 }
 
+/// The key file is lost after a rotation, which has kept a copy beside it.
+#[test]
+fn a_copy_of_the_key_that_is_used_instead_of_the_key_file_is_told_everywhere() {
+    let key = tempfile::tempdir().unwrap();
+    let file = key.path().join("master.key");
+    let config = format!("[vault]\nkey_file = \"{}\"\n", file.display());
+    let (mut daemon, _folder) = Daemon::with_config(&config);
+    let value = serde_json::json!({ "value": CANARY }).to_string();
+    assert_eq!(daemon.local("PUT", "/admin/v1/secrets/global/x", &value).status, 200);
+    let rotated = daemon.local("POST", "/admin/v1/secrets/rotate-master", "{}").json();
+    let kept = format!("{}.{}", file.display(), rotated["key_id"].as_str().unwrap());
+    std::fs::remove_file(&file).unwrap();
+    daemon.process.restart().unwrap();
+    daemon.process.wait_ready(LIMIT).unwrap();
+    let daemon = again(daemon);
+
+    let told =
+        format!("the file {kept} instead of the key file {}, which does not exist", file.display());
+    let status = daemon.local("GET", "/admin/v1/status", "").json();
+    assert!(status["vault"]["key_source"].as_str().unwrap().contains(&told), "{status}");
+    assert_eq!(status["vault"]["key_id"], rotated["key_id"], "secrets can be used: {status}");
+    let check = vault_check(&daemon);
+    assert_eq!(check["state"], "warning", "{check}");
+    assert!(check["seen"].as_str().unwrap().contains(&told), "{check}");
+    let advice = format!("Copy {kept} to {}, with mode 0600.", file.display());
+    assert_eq!(check["advice"], advice.as_str(), "{check}");
+    assert_eq!(daemon.local("PUT", "/admin/v1/secrets/global/x", &value).status, 200);
+    let logs = daemon.process.logs();
+    assert_eq!(logs.matches(&told).count(), 1, "{logs}");
+
+    std::fs::copy(kept, &file).unwrap();
+    assert_eq!(vault_check(&daemon)["state"], "ok");
+    let status = daemon.local("GET", "/admin/v1/status", "").json();
+    let usual = format!("the key file {}", file.display());
+    assert_eq!(status["vault"]["key_source"], usual.as_str());
+}
+
+fn vault_check(daemon: &Daemon) -> serde_json::Value {
+    let doctor = daemon.local("GET", "/admin/v1/doctor", "").json();
+    let checks = doctor["checks"].as_array().unwrap();
+    checks.iter().find(|check| check["name"] == "vault").unwrap().clone()
+}
+
 /// A program that prints the key, until it is told to wait.
 #[test]
 fn a_source_of_the_key_that_hangs_is_told_and_holds_nothing_up() {

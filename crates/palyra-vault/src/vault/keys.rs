@@ -5,6 +5,7 @@ use std::sync::{Arc, PoisonError};
 
 use palyra_storage::{Tx, describe};
 
+use super::stand_in::{self, StandIn};
 use super::{Actor, TRIES, Vault, key_keeps_changing, not_in_use};
 use crate::VaultError;
 use crate::entropy;
@@ -26,6 +27,7 @@ impl Vault {
     }
 
     pub(super) fn hold(&self, key: Arc<MasterKey>) {
+        self.note_nothing();
         *self.0.held.write().unwrap_or_else(PoisonError::into_inner) = Some(key);
     }
 
@@ -65,20 +67,26 @@ impl Vault {
     }
 
     /// The key of `stored`, which was the one in use when it was read. Since then others may have
-    /// changed it, and its source holds the next one: so a key is the wrong one only if `stored` is
-    /// still in use after the source was asked.
+    /// changed it, and its source holds the next one: so a key is the wrong one, or the key file is,
+    /// only if `stored` is still in use after the source was asked.
     pub(super) async fn current(&self, stored: StoredKey) -> Result<Arc<MasterKey>, VaultError> {
         let mut stored = stored;
         for _ in 0..TRIES {
-            let refused = match self.fetch(&stored).await {
-                Err(refused @ (VaultError::KeyAway { .. } | VaultError::WrongKey { .. })) => {
-                    refused
-                }
-                fetched => return fetched,
+            let fetched = self.fetch(&stored).await;
+            let is_doubtful = match &fetched {
+                Err(VaultError::KeyAway { .. } | VaultError::WrongKey { .. }) => true,
+                Ok(_) => self.stand_in(Some(&stored.id)).is_some(),
+                Err(_) => false,
             };
+            if !is_doubtful {
+                return fetched;
+            }
             match self.0.db.read(vault_keys::in_use).await? {
                 Some(now) if now.id != stored.id => stored = now,
-                Some(_) | None => return Err(refused),
+                Some(_) | None => {
+                    self.log_stand_in();
+                    return fetched;
+                }
             }
         }
         Err(key_keeps_changing())
@@ -95,8 +103,14 @@ impl Vault {
             return Ok(held);
         }
         let source = self.source()?;
+        self.note_nothing();
+        let mut stand_in = None;
         let found = match source {
-            Source::File(path) => from_file(path, stored).await,
+            Source::File(path) => from_file(path, stored).await.map(|found| {
+                let (key, instead) = found?;
+                stand_in = instead;
+                Some(key)
+            }),
             Source::Passphrase(from) => from_passphrase(from.clone(), stored).await,
             Source::Command(argv) => command::read(argv).await.map(|bytes| verify(bytes, stored)),
             Source::Keyring(keyring) => from_keyring(keyring, stored).await,
@@ -118,6 +132,7 @@ impl Vault {
         };
         let key = Arc::new(key);
         self.hold(key.clone());
+        self.note(stored, stand_in);
         Ok(key)
     }
 
@@ -178,27 +193,30 @@ pub(super) fn describe_key(key: &MasterKey, source: &str, derivation: &Derivatio
     }
 }
 
-fn verify(bytes: KeyBytes, stored: &StoredKey) -> Option<MasterKey> {
+pub(super) fn verify(bytes: KeyBytes, stored: &StoredKey) -> Option<MasterKey> {
     MasterKey::verified(&stored.id, bytes, &stored.probe)
 }
 
 /// The key in the file; or the one that a rotation has left beside it, which is then put in its
-/// place; or one that was kept, where a backup from before a rotation was restored.
-async fn from_file(path: &Path, stored: &StoredKey) -> Result<Option<MasterKey>, KeyProblem> {
+/// place; or one that was kept, where the file is lost or a backup from before a rotation was
+/// restored. Not while others may use the file: that it is seen to matters more.
+async fn from_file(
+    path: &Path,
+    stored: &StoredKey,
+) -> Result<Option<(MasterKey, Option<StandIn>)>, KeyProblem> {
     let (path, stored) = (path.to_owned(), stored.clone());
     blocking(move || {
-        let in_place = || file::read_key(&path).map(|bytes| verify(bytes, &stored));
-        if let Ok(Some(key)) = in_place() {
-            return Ok(Some(key));
+        match stand_in::in_place(&path, &stored) {
+            Ok(Some(key)) => return Ok(Some((key, None))),
+            Err(open @ (KeyProblem::Exposed { .. } | KeyProblem::Foreign { .. })) => {
+                return Err(open);
+            }
+            Ok(None) | Err(_) => {}
         }
         let waiting = file::read_key(&file::pending(&path, &stored.id));
         let Some(key) = waiting.ok().and_then(|bytes| verify(bytes, &stored)) else {
-            let kept = file::read_key(&file::kept(&path, &stored.id));
-            if let Some(key) = kept.ok().and_then(|bytes| verify(bytes, &stored)) {
-                return Ok(Some(key));
-            }
             // It may have been put in its place between the two looks.
-            return in_place();
+            return stand_in::kept(&path, &stored, stand_in::in_place(&path, &stored));
         };
         // Whoever holds the lock is about to do it.
         let finished = file::lock(&path).and_then(|lock| match lock {
@@ -208,7 +226,7 @@ async fn from_file(path: &Path, stored: &StoredKey) -> Result<Option<MasterKey>,
         if let Err(problem) = finished {
             tracing::warn!(error = %describe(&problem), "the new key waits beside the old one");
         }
-        Ok(Some(key))
+        Ok(Some((key, None)))
     })
     .await
 }

@@ -7,6 +7,7 @@ use palyra_common::time::Clock;
 use palyra_storage::{Database, describe};
 
 use super::recent::Recent;
+use super::stand_in::Noted;
 use super::{Inner, Vault};
 use crate::VaultError;
 use crate::config::VaultConfig;
@@ -50,6 +51,7 @@ impl Vault {
             held: RwLock::new(None),
             loading: Arc::default(),
             recent: Recent::default(),
+            noted: Noted::default(),
             redactor,
             feeding: tokio::sync::Mutex::new(()),
         };

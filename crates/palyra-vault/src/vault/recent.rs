@@ -5,7 +5,7 @@ use std::sync::{Mutex, PoisonError};
 
 use palyra_common::time::{Duration, Timestamp};
 
-use super::{KeyState, Vault};
+use super::{StandIn, Vault};
 use crate::VaultError;
 use crate::key::KeyId;
 use crate::source::{KeyProblem, Source};
@@ -13,6 +13,17 @@ use crate::store::vault_keys;
 
 /// How long a failure is told without asking again.
 const REMEMBERED: Duration = Duration::from_secs(30);
+
+/// How the master key is, where nothing is wrong with it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum KeyState {
+    /// There was never a secret. The first one makes it.
+    NotMade,
+    /// It is there, and the right one.
+    Usable(KeyId),
+    /// The same, but not where it belongs.
+    Kept(KeyId, StandIn),
+}
 
 /// The last failure, unless the key was had since.
 #[derive(Default)]
@@ -31,7 +42,14 @@ impl Vault {
     /// secret.
     pub async fn check(&self) -> Result<KeyState, VaultError> {
         match self.0.db.read(vault_keys::in_use).await? {
-            Some(stored) => self.usable(stored.id).await.map(KeyState::Usable),
+            Some(stored) => {
+                let id = self.usable(stored.id).await?;
+                self.look_again().await;
+                Ok(match self.stand_in(Some(&id)) {
+                    Some(stand_in) => KeyState::Kept(id, stand_in),
+                    None => KeyState::Usable(id),
+                })
+            }
             None => self.source().map(|_| KeyState::NotMade),
         }
     }

@@ -9,6 +9,7 @@
 
 mod canary;
 mod crash;
+mod key_file;
 mod keyring;
 mod keys;
 mod redaction;

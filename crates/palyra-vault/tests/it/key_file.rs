@@ -1,0 +1,97 @@
+//! The key file after a rotation, which keeps a copy of the key beside it.
+
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+
+use palyra_common::error::ErrorCode;
+use palyra_vault::{NewMaster, Rotated, Vault};
+
+use crate::world::{World, anna, get, on_every_engine};
+
+on_every_engine!(
+    an_exposed_key_file_is_refused_though_there_is_a_copy,
+    a_copy_that_is_used_in_place_of_the_key_file_is_told,
+    an_exposed_copy_is_not_used,
+);
+
+fn mode(path: &Path, mode: u32) {
+    std::fs::set_permissions(path, PermissionsExt::from_mode(mode)).unwrap();
+}
+
+async fn rotated(world: &World) -> (Rotated, PathBuf) {
+    world.set("global/key", "value").await;
+    let rotated = world.vault.rotate_master(NewMaster::Generated, &anna()).await.unwrap();
+    let kept = format!("{}.{}", world.key_file().display(), rotated.key_id).into();
+    (rotated, kept)
+}
+
+async fn an_exposed_key_file_is_refused_though_there_is_a_copy(world: World) {
+    rotated(&world).await;
+    for exposed in [0o666, 0o640, 0o602] {
+        mode(&world.key_file(), exposed);
+        let vault = world.reopened().await;
+        for refused in
+            [get(&vault, "global/key").await.unwrap_err(), vault.check().await.unwrap_err()]
+        {
+            assert_eq!(refused.code(), ErrorCode::VaultKeyExposed, "{exposed:o} {refused}");
+        }
+        mode(&world.key_file(), 0o600);
+        assert_eq!(get(&vault, "global/key").await.unwrap(), "value");
+    }
+}
+
+async fn check_told(vault: &Vault, key_file: &Path, kept: &Path, what: &str) {
+    assert_eq!(get(vault, "global/key").await.unwrap(), "value", "{what}");
+    vault.check().await.unwrap();
+    let (told, key_file, kept) = (vault.key_source(), key_file.display(), kept.display());
+    let expected =
+        format!("the file {kept} instead of the key file {key_file}, which {what}; copy it there");
+    assert_eq!(told, expected);
+}
+
+async fn a_copy_that_is_used_in_place_of_the_key_file_is_told(world: World) {
+    let (_, kept) = rotated(&world).await;
+    let (file, usual) = (world.key_file(), world.vault.key_source());
+    let wrong = |content: &str| {
+        std::fs::write(&file, content).unwrap();
+        mode(&file, 0o600);
+    };
+    std::fs::remove_file(&file).unwrap();
+    check_told(&world.reopened().await, &file, &kept, "does not exist").await;
+    wrong("garbage");
+    check_told(&world.reopened().await, &file, &kept, "does not hold a key").await;
+    std::fs::remove_file(&file).unwrap();
+    std::fs::create_dir(&file).unwrap();
+    check_told(&world.reopened().await, &file, &kept, "cannot be read").await;
+    std::fs::remove_dir(&file).unwrap();
+    wrong(&"00".repeat(32));
+    let vault = world.reopened().await;
+    check_told(&vault, &file, &kept, "holds another key").await;
+    // What is found out is how it is now, without a restart.
+    std::fs::remove_file(&file).unwrap();
+    check_told(&vault, &file, &kept, "does not exist").await;
+    std::fs::copy(&kept, &file).unwrap();
+    vault.check().await.unwrap();
+    assert_eq!(vault.key_source(), usual);
+    assert_eq!(world.reopened().await.key_source(), usual);
+
+    // A new key is in its place, and nothing is left to tell.
+    std::fs::remove_file(&file).unwrap();
+    let vault = world.reopened().await;
+    vault.rotate_master(NewMaster::Generated, &anna()).await.unwrap();
+    vault.check().await.unwrap();
+    assert_eq!(vault.key_source(), usual);
+}
+
+async fn an_exposed_copy_is_not_used(world: World) {
+    let (_, kept) = rotated(&world).await;
+    std::fs::remove_file(world.key_file()).unwrap();
+    mode(&kept, 0o644);
+    let vault = world.reopened().await;
+    let refused = get(&vault, "global/key").await.unwrap_err();
+    assert_eq!(refused.code(), ErrorCode::VaultKeyExposed, "{refused}");
+    let told = refused.envelope();
+    assert!(told.message().contains(&kept.display().to_string()), "{told:?}");
+    mode(&kept, 0o600);
+    assert_eq!(get(&vault, "global/key").await.unwrap(), "value");
+}
