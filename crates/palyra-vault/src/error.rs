@@ -41,6 +41,9 @@ pub enum VaultError {
         /// Where the right one came from when it was made.
         locked_with: String,
     },
+    /// A new master key could not be kept, so it was not taken into use.
+    #[error("the new master key could not be written, so everything stays as it is")]
+    NotWritten(#[source] KeyProblem),
     /// A stored secret does not match its seal.
     #[error("version {version} of the secret {name} does not match its seal")]
     Damaged {
@@ -98,6 +101,7 @@ impl VaultError {
             }
             VaultError::NoKey(_) | VaultError::KeyAway { .. } => ErrorCode::VaultNoKey,
             VaultError::WrongKey { .. } => ErrorCode::VaultWrongKey,
+            VaultError::NotWritten(_) => ErrorCode::VaultKeyNotWritten,
             VaultError::Damaged { .. } => ErrorCode::VaultDamaged,
             VaultError::TooLarge { .. } => ErrorCode::VaultTooLarge,
             VaultError::Full { .. } => ErrorCode::VaultFull,

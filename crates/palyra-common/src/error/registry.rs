@@ -175,6 +175,9 @@ error_codes! {
     VaultWrongKey = "vault/wrong_key", Final,
         means: "the master key is not the one that the secrets were locked with",
         hint: "Nothing was changed. Bring back the key with the id that the message names, or point `vault` to the source that has it; old keys are named by their id, beside the key file or in the keyring, whichever had them. If it is lost, its secrets are lost and nothing else: delete them and set them again.";
+    VaultKeyNotWritten = "vault/key_not_written", Final,
+        means: "a new master key could not be kept where it belongs, so it was not taken into use",
+        hint: "Nothing is lost, and the key in use is the one from before. Free space on the disk that the message names, let the user that runs the daemon write there, or unlock the keyring; then try again.";
     VaultDamaged = "vault/damaged", Final,
         means: "a stored secret does not match its seal",
         hint: "It was changed or damaged after it was stored. Restore a backup, or set the secret again.";

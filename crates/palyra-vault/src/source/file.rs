@@ -167,14 +167,20 @@ pub(crate) fn lock(path: &Path) -> Result<Option<File>, KeyProblem> {
     }
 }
 
+/// The whole file, or none.
 fn write_new(path: &Path, bytes: &KeyBytes) -> Result<(), KeyProblem> {
-    let write = || -> Result<(), Error> {
-        let mut file = File::options().write(true).create_new(true).mode(0o600).open(path)?;
+    let made = File::options().write(true).create_new(true).mode(0o600).open(path);
+    let mut file = made.map_err(|error| unusable(path, error))?;
+    let mut write = || -> Result<(), Error> {
         file.write_all(key::write(bytes).as_bytes())?;
         file.write_all(b"\n")?;
         file.sync_all()
     };
-    write().map_err(|error| unusable(path, error))
+    write().map_err(|error| {
+        // What the write has met is what there is to tell.
+        let _ = std::fs::remove_file(path);
+        unusable(path, error)
+    })
 }
 
 fn sync_folder(path: &Path) -> Result<(), KeyProblem> {

@@ -141,7 +141,7 @@ impl Vault {
     async fn make(&self, lost: Option<KeyId>, by: &Actor) -> Result<Arc<MasterKey>, VaultError> {
         let source = self.source()?;
         let (bytes, derivation) = match source {
-            Source::File(path) => (new_in_file(path.clone()).await, Derivation::None),
+            Source::File(path) => (Ok(new_in_file(path.clone()).await?), Derivation::None),
             Source::Passphrase(from) => {
                 let (from, how) = (from.clone(), Derivation::argon2id());
                 let derived = how.clone();
@@ -279,14 +279,14 @@ async fn from_passphrase(
 }
 
 /// The key in the file, which is made if it is not there.
-async fn new_in_file(path: PathBuf) -> Result<KeyBytes, KeyProblem> {
-    blocking(move || match file::read_key(&path) {
-        Err(KeyProblem::Missing { .. }) => {
-            file::create(&path, &entropy::random_key())?;
+async fn new_in_file(path: PathBuf) -> Result<KeyBytes, VaultError> {
+    let made = blocking(move || match file::read_key(&path) {
+        Err(KeyProblem::Missing { .. }) => Ok(match file::create(&path, &entropy::random_key()) {
             // Whoever came first has made it.
-            file::read_key(&path)
-        }
-        found => found,
-    })
-    .await
+            Ok(()) => file::read_key(&path).map_err(VaultError::NoKey),
+            Err(problem) => Err(VaultError::NotWritten(problem)),
+        }),
+        found => found.map(Ok),
+    });
+    made.await.map_err(VaultError::NoKey)?
 }

@@ -132,7 +132,7 @@ impl Vault {
             Source::Keyring(keyring) => keyring.keep(&key.id, key.bytes()).await.map(|()| None),
             Source::Passphrase(_) | Source::Command(_) => Ok(None),
         };
-        kept.map_err(VaultError::NoKey)
+        kept.map_err(VaultError::NotWritten)
     }
 
     async fn next(&self, old: &MasterKey, new: NewMaster) -> Result<Next, VaultError> {

@@ -30,7 +30,7 @@ impl Waiting {
         };
         let busy =
             || VaultError::Conflict { what: "the master key is being changed already".into() };
-        written.map_err(VaultError::NoKey)?.ok_or_else(busy)
+        written.map_err(VaultError::NotWritten)?.ok_or_else(busy)
     }
 
     /// The file that the key will be in.

@@ -4,14 +4,16 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
 use palyra_common::error::ErrorCode;
-use palyra_vault::{NewMaster, Rotated, Vault};
+use palyra_testkit::fs::SmallDisk;
+use palyra_vault::{NewMaster, Rotated, Vault, VaultConfig};
 
-use crate::world::{World, anna, get, on_every_engine};
+use crate::world::{World, anna, get, on_every_engine, set};
 
 on_every_engine!(
     an_exposed_key_file_is_refused_though_there_is_a_copy,
     a_copy_that_is_used_in_place_of_the_key_file_is_told,
     an_exposed_copy_is_not_used,
+    a_full_disk_stops_a_rotation_and_nothing_else,
 );
 
 fn mode(path: &Path, mode: u32) {
@@ -94,4 +96,46 @@ async fn an_exposed_copy_is_not_used(world: World) {
     assert!(told.message().contains(&kept.display().to_string()), "{told:?}");
     mode(&kept, 0o600);
     assert_eq!(get(&vault, "global/key").await.unwrap(), "value");
+}
+
+fn names(folder: &Path) -> Vec<PathBuf> {
+    let mut names: Vec<_> = folder.read_dir().unwrap().map(|entry| entry.unwrap().path()).collect();
+    names.sort();
+    names
+}
+
+async fn a_full_disk_stops_a_rotation_and_nothing_else(world: World) {
+    let Some(disk) = SmallDisk::mount(1 << 20).unwrap() else { return };
+    let (folder, filler) = (disk.path().join("keys"), disk.path().join("filler"));
+    let key_file = folder.join("vault.key");
+    let config = VaultConfig { key_file: key_file.clone(), ..world.config.clone() };
+    // As much as fits; the rest does not matter.
+    let fill = || drop(std::fs::write(&filler, vec![0u8; 2 << 20]));
+    let vault = world.vault_with(&config).await;
+    std::fs::create_dir(&folder).unwrap();
+    fill();
+    let refused = set(&vault, "global/key", "value").await.unwrap_err();
+    check_not_written(&refused.envelope(), &folder);
+    assert!(names(&folder).is_empty(), "{:?}", names(&folder));
+    std::fs::remove_file(&filler).unwrap();
+    set(&vault, "global/key", "value").await.unwrap();
+    for _ in 0..2 {
+        let before = names(&folder);
+        fill();
+        let refused = vault.rotate_master(NewMaster::Generated, &anna()).await.unwrap_err();
+        check_not_written(&refused.envelope(), &folder);
+        assert_eq!(names(&folder), before, "nothing is left behind");
+        assert_eq!(get(&world.vault_with(&config).await, "global/key").await.unwrap(), "value");
+        std::fs::remove_file(&filler).unwrap();
+        // The second time the key in use is kept already, and the next one does not fit.
+        vault.rotate_master(NewMaster::Generated, &anna()).await.unwrap();
+    }
+    assert_eq!(get(&world.vault_with(&config).await, "global/key").await.unwrap(), "value");
+}
+
+fn check_not_written(told: &palyra_common::error::StableErrorEnvelope, folder: &Path) {
+    assert_eq!(told.code(), "vault/key_not_written", "{told:?}");
+    assert!(told.message().contains(&folder.display().to_string()), "{told:?}");
+    assert!(told.recovery_hint().contains("Free space"), "{told:?}");
+    assert!(!told.recovery_hint().contains("delete them"), "{told:?}");
 }

@@ -117,6 +117,7 @@ fn status(code: ErrorCode) -> StatusCode {
         | C::StorageOpenToOthers
         | C::StorageLocked
         | C::StorageShuttingDown
+        | C::VaultKeyNotWritten
         | C::BlobUnavailable => S::SERVICE_UNAVAILABLE,
         C::StorageInvalidValue
         | C::StorageCorrupt
