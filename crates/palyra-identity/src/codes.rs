@@ -192,11 +192,13 @@ fn add(
 
 /// Why a code does not work at `now`, if it does not.
 fn refusal(state: &State, now: Timestamp) -> Option<Refusal> {
-    match state.used_at {
-        Some(_) => Some(Refusal::LinkUsed),
-        None if state.ended_at.is_some() => Some(Refusal::Revoked),
-        None if state.expires_at <= now => Some(Refusal::LinkExpired),
-        None => None,
+    let expired = (state.expires_at <= now).then_some(Refusal::LinkExpired);
+    match (state.used_at, state.ended_at, state.purpose) {
+        (Some(_), _, _) => Some(Refusal::LinkUsed),
+        // Nobody has taken it back: another link was used.
+        (None, Some(_), Purpose::FirstLogin) => Some(Refusal::LinkExpired),
+        (None, Some(_), Purpose::Handoff) => expired.or(Some(Refusal::Revoked)),
+        (None, None, _) => expired,
     }
 }
 
@@ -216,12 +218,12 @@ impl Redemption {
         let Some(code) = login_codes::take(tx, &self.code, now)? else {
             return self.refuse(tx).map(Err);
         };
-        match code.purpose {
-            Purpose::FirstLogin => {
-                standing::ensure_owner(tx, &self.audit)?;
-                login_codes::end_first_logins(tx, now)?;
-            }
-            Purpose::Handoff => {}
+        if code.purpose == Purpose::FirstLogin {
+            standing::ensure_owner(tx, &self.audit)?;
+        }
+        // However the owner comes in, what was printed for the first time is of no more use.
+        if code.principal == Principal::owner() {
+            login_codes::end_first_logins(tx, now)?;
         }
         let found = principals::find(tx, &code.principal)?;
         if found.is_none_or(|found| found.disabled_at.is_some()) {

@@ -15,34 +15,34 @@ const ADD: Sql = sql!(
      VALUES ($1, $2, $3, $4, $5, $6, $7, $8)"
 );
 
-const FIND: Sql =
-    sql!("SELECT expires_at, used_at, refused_at, ended_at FROM login_codes WHERE digest = $1");
+const FIND: Sql = sql!(
+    "SELECT purpose, expires_at, used_at, refused_at, ended_at FROM login_codes WHERE digest = $1"
+);
 
-/// Whoever changes the row has used the code; everybody else changes nothing.
+/// Whoever changes the row has used the code; everybody else changes nothing. What was ended stays so
+/// for those whose clock is behind.
 const USE: Sql = sql!(
     "UPDATE login_codes SET used_at = $2
-     WHERE digest = $1 AND used_at IS NULL AND expires_at > $2
+     WHERE digest = $1 AND used_at IS NULL AND ended_at IS NULL AND expires_at > $2
      RETURNING purpose, principal, scopes, limit_at, made_by"
 );
 
 const REFUSE: Sql =
     sql!("UPDATE login_codes SET refused_at = $2 WHERE digest = $1 AND refused_at IS NULL");
 
+/// An expiry that has come for us may still be to come for others, so none is left out.
 const END_FIRST_LOGINS: Sql = sql!(
-    "UPDATE login_codes SET expires_at = $1
-     WHERE purpose = 'first_login' AND used_at IS NULL AND expires_at > $1"
+    "UPDATE login_codes SET ended_at = $1
+     WHERE purpose = 'first_login' AND used_at IS NULL AND ended_at IS NULL"
 );
 
-/// The expiry is moved too, for nodes of the release before, which look at nothing else.
 const END_MADE_BY: Sql = sql!(
-    "UPDATE login_codes SET ended_at = $2, expires_at = $2
-     WHERE made_by = $1 AND used_at IS NULL AND expires_at > $2"
+    "UPDATE login_codes SET ended_at = $2
+     WHERE made_by = $1 AND used_at IS NULL AND ended_at IS NULL"
 );
 
-const END_ALL: Sql = sql!(
-    "UPDATE login_codes SET ended_at = $1, expires_at = $1
-     WHERE used_at IS NULL AND expires_at > $1"
-);
+const END_ALL: Sql =
+    sql!("UPDATE login_codes SET ended_at = $1 WHERE used_at IS NULL AND ended_at IS NULL");
 
 const SWEEP: Sql = claim_sql!(
     "DELETE FROM login_codes WHERE digest IN (
@@ -78,6 +78,7 @@ pub(crate) struct Code {
 /// How far a code has come.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct State {
+    pub(crate) purpose: Purpose,
     pub(crate) expires_at: Timestamp,
     pub(crate) used_at: Option<Timestamp>,
     pub(crate) refused_at: Option<Timestamp>,
@@ -109,10 +110,11 @@ pub(crate) fn add(
 pub(crate) fn find(tx: &mut Tx<'_>, digest: &Digest) -> Result<Option<State>, StorageError> {
     tx.query_opt(&FIND, params![digest.as_bytes()], |row| {
         Ok(State {
-            expires_at: row.get(0)?,
-            used_at: row.get(1)?,
-            refused_at: row.get(2)?,
-            ended_at: row.get(3)?,
+            purpose: purpose(row, 0)?,
+            expires_at: row.get(1)?,
+            used_at: row.get(2)?,
+            refused_at: row.get(3)?,
+            ended_at: row.get(4)?,
         })
     })
 }

@@ -15,6 +15,7 @@ on_every_engine!(
     a_code_expires,
     a_link_for_oneself_lasts_as_long_by_name,
     the_first_code_that_is_used_ends_the_others,
+    a_code_that_was_ended_stays_so_whatever_the_clock_says,
     a_link_that_nobody_opened_is_no_login,
     the_local_owner_needs_no_row,
     guesses_are_counted_and_leave_no_row,
@@ -109,6 +110,28 @@ async fn the_first_code_that_is_used_ends_the_others(world: World) {
     assert_eq!(refused(world.redeem(&newer).await), ErrorCode::AuthLinkExpired);
 }
 
+/// Nodes have clocks of their own, and whoever redeems has looked at one before the end was written.
+async fn a_code_that_was_ended_stays_so_whatever_the_clock_says(world: World) {
+    let by = world.identity.local_owner();
+    let behind = |length| world.clock.set(world.clock.now() - length);
+    let maker = world.token(&by, &[Scope::LoginsWrite, Scope::StatusRead]).await;
+    let access = world.access(&maker).await.unwrap();
+    let code = world.identity.handoff_code(&access, &world.origin).await.unwrap();
+    let old = world.identity.handoff_code(&access, &world.origin).await.unwrap();
+    world.clock.advance(HANDOFF_CODE_LASTS);
+    world.identity.revoke_token(&by, maker.token.id, &world.origin).await.unwrap();
+    behind(HANDOFF_CODE_LASTS);
+    for code in [&code, &old] {
+        assert_eq!(refused(world.redeem(code.secret.expose()).await), ErrorCode::AuthRevoked);
+    }
+    // The same of the link that is printed at the first start.
+    let (used, other) = (world.first_code().await, world.first_code().await);
+    world.clock.advance(Duration::from_mins(5));
+    world.redeem(&used).await.unwrap();
+    behind(Duration::from_mins(4));
+    assert_eq!(refused(world.redeem(&other).await), ErrorCode::AuthLinkExpired);
+}
+
 /// The link makes the local owner an owner; the first login is offered until there is one.
 async fn a_link_that_nobody_opened_is_no_login(world: World) {
     let by = world.identity.local_owner();
@@ -119,6 +142,8 @@ async fn a_link_that_nobody_opened_is_no_login(world: World) {
     assert!(offered.is_some(), "nobody has logged in");
     world.redeem(link.secret.expose()).await.unwrap();
     assert!(world.identity.owner_has_logged_in().await.unwrap());
+    let offered = world.redeem(offered.unwrap().secret.expose()).await;
+    assert_eq!(refused(offered), ErrorCode::AuthLinkExpired, "it lies in a log");
     assert!(world.identity.first_login_code(&world.origin).await.unwrap().is_none());
 }
 
