@@ -16,7 +16,7 @@ use palyra_vault::Vault;
 use tokio::sync::{Mutex, Semaphore};
 
 use crate::channels::ChannelPlatform;
-use crate::config::{Config, Given, Loaded};
+use crate::config::{self, Config, Given, Loaded};
 use crate::log::LogHandle;
 use crate::ready::LastLook;
 use crate::transport::http::{Rates, Slots};
@@ -52,6 +52,8 @@ pub(crate) struct Parts {
     pub(crate) leases_healthy: Live<bool>,
     pub(crate) leases: Leases,
     pub(crate) last_look: LastLook,
+    /// Of this process: see [`App::file_tag`].
+    pub(crate) salt: [u8; 32],
     /// One change of the configuration at a time.
     pub(crate) changing: Mutex<()>,
     /// One backup at a time.
@@ -76,6 +78,11 @@ impl App {
     /// The configuration in force. Live options are in their own places: see [`Parts::hosts`].
     pub(crate) fn config(&self) -> &Config {
         &self.started_with.config
+    }
+
+    /// Names what the configuration file holds, for as long as this process lasts.
+    pub(crate) fn file_tag(&self, text: &str) -> String {
+        config::tag(&self.salt, text)
     }
 
     /// What a backup is made of.

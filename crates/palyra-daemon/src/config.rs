@@ -55,8 +55,8 @@ pub(crate) struct Config {
 #[serde(deny_unknown_fields, default)]
 pub(crate) struct DeploymentConfig {
     /// The way in which Palyra is run here: local (one person's machine), single-vm (one server)
-    /// or worker-enabled (several nodes on one Postgres). `palyra deployment explain` tells what
-    /// each sets and checks.
+    /// or worker-enabled (several nodes on one Postgres). `palyra deployment explain PROFILE` tells
+    /// what each sets and checks.
     #[schemars(with = "String")]
     pub(crate) profile: DeploymentProfile,
 }
@@ -73,7 +73,7 @@ const LEAST_MESSAGE_BYTES: u32 = 64 << 10;
 pub(crate) struct HttpConfig {
     /// The address and port to listen on. Port 0 picks a free one; runtime.json in the data
     /// directory tells which. Only loopback addresses are accepted: to be reached from elsewhere,
-    /// put a reverse proxy with TLS on this machine before it and name its host in `hosts`.
+    /// put a reverse proxy with TLS on this machine before it and name it in `public_url`.
     #[schemars(with = "String")]
     pub(crate) bind: SocketAddr,
     /// Further names under which this daemon is reached, such as palyra.example.org, with a port
@@ -93,7 +93,8 @@ pub(crate) struct HttpConfig {
     /// How deep the JSON of a request may be nested.
     pub(crate) max_json_depth: u32,
     /// How many connections may be open at once, and as many of gRPC. Once there are as many, those
-    /// that have asked nothing for a second end to make room.
+    /// that have asked nothing for a second end to make room; of gRPC only those that have not begun
+    /// to speak, and the others with `grpc.max_connection_age`.
     pub(crate) max_connections: u32,
     /// How many connections of the local owner, through the socket in the data directory, may be
     /// open at once. They count for themselves: whoever fills the one door does not close the other.

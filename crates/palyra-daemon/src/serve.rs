@@ -23,7 +23,7 @@ use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio::sync::watch;
 
 use crate::app::App;
-use crate::config::{Given, Loaded};
+use crate::config::{self, Given, Loaded};
 use crate::failure::Failure;
 use crate::runtime_file::RuntimeFile;
 use crate::transport::http::{Listeners, login_link, router};
@@ -44,7 +44,8 @@ pub(crate) async fn serve(given: Given, data_dir: &Path, loaded: Loaded) -> Resu
     let log = log::start(&loaded.config.log, redactor.clone(), data_dir)?;
     folder::warn(data_dir);
     for name in &loaded.strange_env {
-        tracing::warn!(name, "this variable looks like an option of Palyra and is none");
+        let nearest = config::nearest_variable(name);
+        tracing::warn!(name, nearest, "this variable looks like an option of Palyra and is none");
     }
     let config = loaded.config.storage.clone();
     BlobStore::check(&config, S3Credentials::from_env)
@@ -114,7 +115,10 @@ async fn work(
     let drain = app.config().http.drain_timeout.into();
     drop(tokio::time::timeout(drain, app.backing_up.lock()).await);
     file.remove(&app);
-    audit::about_node(&app.db, app.clock.now(), "daemon.stopped").await?;
+    if let Err(error) = audit::about_node(&app.db, app.clock.now(), "daemon.stopped").await {
+        let (code, error) = (error.code(), palyra_storage::describe(&error));
+        tracing::warn!(%code, error, "the stop could not be recorded");
+    }
     app.db.close().await;
     reason.map(drop)
 }
@@ -151,7 +155,7 @@ async fn reload_when_asked(app: App, mut hangup: Signal, shutdown: impl Future<O
             _ = hangup.recv() => {}
             () = &mut shutdown => return,
         }
-        match settings::reload(&app) {
+        match settings::reload(&app).await {
             Ok(waiting) if waiting.is_empty() => tracing::info!("the configuration was reloaded"),
             Ok(waiting) => {
                 tracing::warn!(?waiting, "the configuration was reloaded; these need a restart");

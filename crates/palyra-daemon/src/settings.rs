@@ -12,7 +12,9 @@ use crate::{deployment, hosts};
 
 /// Reads the file again and puts into force what can change while the daemon runs. Names the
 /// options that changed and need a restart.
-pub(crate) fn reload(app: &App) -> Result<Vec<String>, Failure> {
+pub(crate) async fn reload(app: &App) -> Result<Vec<String>, Failure> {
+    // What was read may not come into force after a change that was made meanwhile.
+    let _one_at_a_time = app.changing.lock().await;
     let loaded = config::load(&app.given, &app.place.data_dir)?;
     apply(app, loaded)
 }
@@ -32,7 +34,7 @@ pub(crate) async fn change(
         Err(failure) if actor.credential != Credential::LocalOwner => return Err(failure),
         was => was.ok(),
     };
-    if expected.is_some_and(|tag| tag != "*" && tag != config::tag(&before)) {
+    if expected.is_some_and(|tag| tag != "*" && tag != app.file_tag(&before)) {
         let what = "the configuration has changed since it was read";
         return Err(Failure::Refused(StableErrorEnvelope::new(ErrorCode::CommonConflict, what)));
     }
@@ -46,9 +48,13 @@ pub(crate) async fn change(
     config::write(&file, &text)
         .map_err(|error| Failure::Unwritable { path: file.clone(), error })?;
     drop(lock);
-    audit::config_changed(app, actor, &keys).await?;
     let changed = outcome(&after, &keys, not_set);
     apply(app, after)?;
+    // It is changed, whether that can be recorded or not.
+    if let Err(error) = audit::config_changed(app, actor, &keys).await {
+        let (code, error) = (error.code(), palyra_storage::describe(&error));
+        tracing::error!(%code, error, ?keys, "a change of the configuration was not recorded");
+    }
     Ok(changed)
 }
 
@@ -82,10 +88,11 @@ pub(crate) fn outcome(after: &Loaded, keys: &[String], not_set: Vec<String>) -> 
     changed
 }
 
-/// What decides which programs the daemon runs and where it keeps everything: whoever may change
-/// the configuration from elsewhere must not gain the daemon's user by it.
+/// What decides which programs the daemon runs, where it keeps everything, and under which names it
+/// is reached and sends people to log in: whoever may change the configuration from elsewhere must
+/// gain neither the daemon's user by it nor the owner's login.
 pub(crate) fn is_for_local_owner(key: &str) -> bool {
-    ["vault.", "storage."].iter().any(|section| key.starts_with(section))
+    ["vault.", "storage.", "http.", "grpc."].iter().any(|section| key.starts_with(section))
 }
 
 /// The values in force beside those of the file as it is now, and its tag. Whoever changed the file
@@ -94,9 +101,9 @@ pub(crate) fn view(app: &App) -> (ConfigView, String) {
     let in_force = app.settings.load();
     // A change tells what is wrong with a file that cannot be read.
     let Ok((file, text)) = config::read(&app.given, &app.place.data_dir) else {
-        return (beside(app, &in_force), in_force.tag());
+        return (beside(app, &in_force), app.file_tag(in_force.text()));
     };
-    let tag = config::tag(&text);
+    let tag = app.file_tag(&text);
     // There is no next start with a file that cannot be used; the doctor tells why.
     let next = config::layered(&app.given, file, &text);
     (next.map_or_else(|_| beside(app, &in_force), |next| beside(app, &next)), tag)

@@ -124,6 +124,12 @@ pub enum StorageError {
         /// What is left.
         trace: PathBuf,
     },
+    /// The file of the database is a link.
+    #[error("{} is a link", path.display())]
+    Linked {
+        /// The file.
+        path: PathBuf,
+    },
     /// A restore into this data directory was begun and not finished.
     #[error("a restore was begun here and not finished, as {} shows", path.display())]
     UnfinishedRestore {
@@ -214,6 +220,7 @@ impl StorageError {
             StorageError::Migration { .. } => ErrorCode::StorageMigrationFailed,
             StorageError::Locked { .. } => ErrorCode::StorageLocked,
             StorageError::DatabaseGone { .. } => ErrorCode::StorageDatabaseGone,
+            StorageError::Linked { .. } => ErrorCode::StorageLinked,
             StorageError::UnfinishedRestore { .. } => ErrorCode::StorageUnfinishedRestore,
             StorageError::UnfinishedReturn { .. } => ErrorCode::StorageUnfinishedReturn,
             StorageError::CommitUnknown(_) => ErrorCode::StorageCommitUnknown,

@@ -254,6 +254,7 @@ pub(crate) fn fails_everything(error: &StorageError) -> bool {
         | StorageError::UnfinishedRestore { .. }
         | StorageError::UnfinishedReturn { .. }
         | StorageError::DatabaseGone { .. }
+        | StorageError::Linked { .. }
         | StorageError::Constraint(_)
         | StorageError::StaleLease { .. }
         | StorageError::InvalidValue { .. }

@@ -61,6 +61,9 @@ error_codes! {
     StorageDatabaseGone = "storage/database_gone", Final,
         means: "the file of the database is missing or empty, and something beside it shows that there was one",
         hint: "Put `palyra.db` back from where it went, or restore a copy of it that is in the data directory with `palyra backup restore`. Otherwise move what the message names to a safe place outside the data directory, and restore a backup, or start again to begin with an empty database.";
+    StorageLinked = "storage/linked", Final,
+        means: "the file of the database is a link to another place",
+        hint: "Stop whatever uses the database, and move it into the data directory in the place of the link, with `palyra.db-wal` and `palyra.db-journal` if they are beside it. To keep everything on another disk, give the daemon a directory there with `--data-dir`, or make the data directory itself a link.";
     StorageUnfinishedRestore = "storage/unfinished_restore", Final,
         means: "a restore into the data directory was begun and not finished",
         hint: "Run the restore again. To start with an empty database instead, move the file that the message names and the folder `blobs` beside it to a safe place outside the data directory.";

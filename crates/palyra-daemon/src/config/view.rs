@@ -25,17 +25,13 @@ impl Loaded {
         });
         ConfigView { file: self.file.display().to_string(), options: options.collect() }
     }
-
-    /// The tag of what the file held.
-    pub(crate) fn tag(&self) -> String {
-        tag(self.text())
-    }
 }
 
-/// Names what a file holds, for `If-Match`: its SHA-256, which two contents do not share and no
-/// release changes.
-pub(crate) fn tag(text: &str) -> String {
-    let hex: String = Sha256::digest(text).iter().map(|byte| format!("{byte:02x}")).collect();
+/// Names what a file holds, for `If-Match`: two contents share no name, and without `salt` nobody can
+/// find out by it whether a guess of what the file holds is right.
+pub(crate) fn tag(salt: &[u8], text: &str) -> String {
+    let digest = Sha256::new_with_prefix(salt).chain_update(text).finalize();
+    let hex: String = digest.iter().map(|byte| format!("{byte:02x}")).collect();
     format!("\"{hex}\"")
 }
 

@@ -87,6 +87,7 @@ pub(crate) async fn open(start: Start, data_dir: &Path) -> Result<Opened, Failur
         started_with: loaded,
         leases_healthy: Live::new(true),
         last_look: LastLook::default(),
+        salt: salt()?,
         changing: Mutex::default(),
         backing_up: Arc::default(),
         db,
@@ -99,4 +100,12 @@ pub(crate) async fn open(start: Start, data_dir: &Path) -> Result<Opened, Failur
         started_at,
     });
     Ok(Opened { app, supervisor, listeners: OpenListeners { http, grpc, local } })
+}
+
+fn salt() -> Result<[u8; 32], Failure> {
+    let mut salt = [0; 32];
+    match getrandom::fill(&mut salt) {
+        Ok(()) => Ok(salt),
+        Err(error) => Err(Failure::Startup(anyhow::anyhow!("no random numbers: {error}"))),
+    }
 }

@@ -48,8 +48,10 @@ pub(crate) async fn serve(
     let incoming = incoming::incoming(listener, limits.http.max_connections as usize, patience);
     let served = tonic::transport::Server::builder()
         .timeout(patience)
-        // A connection on which nothing happens ends with this; calls under way go on.
+        // A connection on which nothing happens ends with this; calls under way go on for as long as
+        // any call may take.
         .max_connection_age(limits.grpc.max_connection_age.into())
+        .max_connection_age_grace(patience)
         .http2_keepalive_interval(Some(patience))
         .http2_keepalive_timeout(Some(patience))
         .http2_max_header_list_size(limits.http.max_header_bytes)

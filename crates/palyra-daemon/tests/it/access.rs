@@ -126,15 +126,9 @@ fn a_token_does_what_it_may_until_it_is_revoked() {
     assert!(more.body.contains("secrets:read"));
 
     assert_eq!(daemon.local("DELETE", &format!("/admin/v1/tokens/{id}"), "").status, 200);
-    let revoked_at = Instant::now();
-    loop {
-        let answer = daemon.tcp("GET", "/admin/v1/status", &[&bearer], "");
-        if answer.status == 401 {
-            assert_eq!(answer.code(), "auth/revoked");
-            break;
-        }
-        assert!(revoked_at.elapsed() < Duration::from_secs(20), "{answer:?}");
-    }
+    // On the node that revoked it at once; others are told, and notice by themselves.
+    let answer = daemon.tcp("GET", "/admin/v1/status", &[&bearer], "");
+    assert_eq!((answer.status, answer.code().as_str()), (401, "auth/revoked"));
     for wrong in ["Bearer ply_x", "Bearer", "Basic abc", "Bearer "] {
         let answer =
             daemon.tcp("GET", "/admin/v1/status", &[&format!("Authorization: {wrong}")], "");
@@ -249,9 +243,13 @@ fn what_decides_which_programs_run_is_the_local_owners_alone() {
         let refused = daemon.tcp("POST", "/admin/v1/secrets/rotate-master", &headers, body);
         assert_eq!((refused.status, refused.code().as_str()), (403, "auth/local_only"), "{body}");
     }
-    for body in
-        [r#"{"set": {"vault.key_command": ["/bin/true"]}}"#, r#"{"unset": ["storage.url"]}"#]
-    {
+    for body in [
+        r#"{"set": {"vault.key_command": ["/bin/true"]}}"#,
+        r#"{"unset": ["storage.url"]}"#,
+        r#"{"set": {"http.public_url": "https://evil.example"}}"#,
+        r#"{"set": {"http.hosts": ["evil.example"]}}"#,
+        r#"{"set": {"grpc.open_reflection": true}}"#,
+    ] {
         let refused = daemon.tcp("PATCH", "/admin/v1/config", &headers, body);
         assert_eq!((refused.status, refused.code().as_str()), (403, "auth/local_only"), "{body}");
     }
@@ -277,6 +275,11 @@ fn through_a_proxy_links_lead_to_it_and_the_cookie_is_for_tls_alone() {
     let (pair, _) = cookie.split_once(';').unwrap();
     let sent = format!("Cookie: {pair}");
     assert_eq!(daemon.tcp("GET", "/console/v1/session", &[host, &sent], "").status, 200);
+    // Neither an older one nor one that a neighbour has set counts, also if it comes first.
+    let first = format!("Cookie: palyra_login=of-a-neighbour; {pair}");
+    assert_eq!(daemon.tcp("GET", "/console/v1/session", &[host, &first], "").status, 200);
+    let alone = format!("Cookie: {}", pair.replace("__Host-palyra", "palyra_login"));
+    assert_eq!(daemon.tcp("GET", "/console/v1/session", &[host, &alone], "").status, 401);
     // On the machine itself there is no TLS.
     let made = daemon.local("POST", "/admin/v1/login-codes", "").json();
     let path = made["link"].as_str().unwrap().replace("https://palyra.example.org", "");

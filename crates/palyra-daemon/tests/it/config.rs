@@ -149,7 +149,7 @@ fn a_change_over_the_api_is_written_applied_and_guarded() {
         "Content-Type: application/json",
         &format!("If-Match: {tag}"),
     ];
-    let stale = daemon.tcp("PATCH", "/admin/v1/config", &headers, r#"{"unset": ["http.hosts"]}"#);
+    let stale = daemon.tcp("PATCH", "/admin/v1/config", &headers, r#"{"unset": ["log.level"]}"#);
     assert_eq!((stale.status, stale.code().as_str()), (409, "common/conflict"));
     let wrong = daemon.local("PATCH", "/admin/v1/config", r#"{"set": {"http.hsts": []}}"#);
     assert_eq!((wrong.status, wrong.code().as_str()), (400, "config/unknown_key"));
@@ -202,7 +202,7 @@ fn a_change_follows_an_edit_by_hand() {
     };
     let change = |tag: &str| {
         let headers = [bearer.as_str(), "Content-Type: application/json", tag];
-        let body = r#"{"set": {"http.max_headers": 99}}"#;
+        let body = r#"{"set": {"log.format": "json"}}"#;
         daemon.tcp("PATCH", "/admin/v1/config", &headers, body).status
     };
     let seen_before = tag();
@@ -219,7 +219,7 @@ fn a_change_follows_an_edit_by_hand() {
     assert_eq!(change(&seen_before), 409, "somebody has changed the file meanwhile");
     assert_eq!(change(&tag()), 200);
     let text = std::fs::read_to_string(&file).unwrap();
-    assert!(text.starts_with("# mine\n") && text.contains("max_headers = 99"), "{text}");
+    assert!(text.starts_with("# mine\n") && text.contains("format = \"json\""), "{text}");
 
     std::fs::write(&file, "[log]\nlevel = 5\n").unwrap();
     let view = daemon.local("GET", "/admin/v1/config", "");

@@ -313,6 +313,28 @@ async fn connections_that_are_of_no_use_end_after_a_while() {
     assert!(tokio::time::timeout(LIMIT, waiting).await.unwrap().unwrap().ready);
 }
 
+/// The same with a call under way on each that would never end, which needs no login.
+#[tokio::test]
+async fn calls_that_never_end_make_room_after_a_while() {
+    const ROOM: usize = 2;
+    let config = format!(
+        "[http]\nmax_connections = {ROOM}\nrequest_timeout = \"1s\"\n\
+         [grpc]\nmax_connection_age = \"1s\"\n"
+    );
+    let (daemon, _folder) = Daemon::with_config(&config);
+    let mut watching = Vec::new();
+    for _ in 0..ROOM {
+        let request = HealthCheckRequest { service: SERVICE.into() };
+        let mut stream = HealthClient::new(channel(&daemon).await);
+        let mut stream = stream.watch(request).await.unwrap().into_inner();
+        stream.message().await.unwrap();
+        watching.push(stream);
+    }
+    let (_, secret) = daemon.token(&["status:read"]);
+    let waiting = async { get_health(channel(&daemon).await, &secret, 0).await };
+    assert!(tokio::time::timeout(LIMIT, waiting).await.unwrap().unwrap().ready);
+}
+
 /// As many as may be open, none of which says what a client says first, or not all of it.
 #[tokio::test]
 async fn connections_that_only_hold_their_place_lose_it() {

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use super::BackupError;
 use crate::database::lock_directory;
 use crate::engine::sqlite::copy::{KeptCopy, MAGIC, coming};
-use crate::engine::sqlite::files::log_of;
+use crate::engine::sqlite::files::{log_of, refuse_link};
 use crate::engine::sqlite::load::unfinished;
 use crate::error::describe;
 use crate::migrate::Migration;
@@ -55,15 +55,16 @@ fn run(file: &Path, options: &OpenOptions) -> Result<PutBack, BackupError> {
         return Err(BackupError::misplaced(file, what));
     }
     let place = options.sqlite_file().path;
+    refuse_link(&place)?;
     let begun = unfinished(&place);
     let is = |other: &Path| same_file(file, other);
     if is(&place) || is(&begun) || is(&coming(&place)) {
         return Err(BackupError::misplaced(file, "it is the database itself, and no copy of it"));
     }
-    // Beside the database itself, wherever a link leads: what belongs to a copy is beside it, too.
+    // Not where a link leads: what belongs to a copy is beside it.
     let folder = |path: &Path| std::path::absolute(path).ok()?.parent()?.canonicalize().ok();
     if folder(file).is_none() || folder(file) != folder(&place) {
-        let folder = place.parent().unwrap_or(&options.data_dir).display();
+        let folder = options.data_dir.display();
         let what = format!(
             "a copy of a database needs the blobs of the data directory that it was made in; if \
              that is {folder}, move it there, and with it the file of the same name with `-wal` \

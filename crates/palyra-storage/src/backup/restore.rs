@@ -19,7 +19,7 @@ use crate::database::{has_blobs, lock_directory};
 use crate::engine::load::{Destination, Loader, Unfinished};
 use crate::engine::postgres::connect::Dial;
 use crate::engine::sqlite::copy::unfinished_return;
-use crate::engine::sqlite::files::{absent, is_there, log_of};
+use crate::engine::sqlite::files::{absent, is_there, log_of, refuse_link};
 use crate::engine::sqlite::load::{restoring as names_of, unfinished};
 use crate::engine::sqlite::migrate::from_io;
 use crate::migrate::newest;
@@ -101,6 +101,7 @@ fn run(
 /// Looks whether the data directory is free, and takes away what a killed restore left there.
 fn make_room(options: &OpenOptions) -> Result<(), BackupError> {
     let file = options.sqlite_file();
+    refuse_link(file.path())?;
     // A copy was about to become the database, and the blobs are its own.
     let path = unfinished_return(file.path());
     if path.exists() {

@@ -1,6 +1,7 @@
 //! Opening a database: lock, migrate, start the threads.
 
 use std::fs::{File, TryLockError};
+use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, RwLock};
 
@@ -17,7 +18,7 @@ use crate::engine::postgres;
 use crate::engine::postgres::connect::Dial;
 use crate::engine::sqlite::SqliteFile;
 use crate::engine::sqlite::copy::coming;
-use crate::engine::sqlite::files::{follow, remove_all};
+use crate::engine::sqlite::files::remove_all;
 use crate::engine::sqlite::load::restoring;
 use crate::engine::sqlite::migrate::from_io;
 use crate::lease::Held;
@@ -27,7 +28,7 @@ use crate::private;
 
 /// The SQLite file in the data directory.
 pub const DATABASE_FILE: &str = "palyra.db";
-const LOCK_FILE: &str = "palyra.lock";
+pub(super) const LOCK_FILE: &str = "palyra.lock";
 
 /// What to open.
 #[derive(Debug, Clone)]
@@ -48,7 +49,7 @@ impl OpenOptions {
 
     pub(crate) fn sqlite_file(&self) -> SqliteFile {
         let max_bytes = Some(self.config.max_bytes).filter(|bytes| *bytes > 0);
-        SqliteFile { path: follow(self.data_dir.join(DATABASE_FILE)), max_bytes }
+        SqliteFile { path: self.data_dir.join(DATABASE_FILE), max_bytes }
     }
 }
 
@@ -102,8 +103,11 @@ fn start(options: &OpenOptions, place: Place) -> Result<Database, StorageError> 
     let incarnation = crate::clock::new_id();
     let (engine, origin, started) = match place {
         Place::Sqlite(file, lock) => {
+            let noted = lock.try_clone();
             let started = threads::sqlite(options, file.clone(), lock, &bell);
             let started = started.map_err(|error| file.name_limit(error))?;
+            // Without it a database that goes astray is missed only by what else it leaves.
+            let _ = noted.and_then(note_database);
             (EngineKind::Sqlite, Origin::Sqlite(file), started)
         }
         Place::Postgres(dial) => {
@@ -132,6 +136,14 @@ pub(crate) fn lock_directory(folder: &Path) -> Result<File, StorageError> {
         Ok(()) => Ok(file),
         Err(TryLockError::WouldBlock) => Err(StorageError::Locked { path: folder.to_owned() }),
         Err(TryLockError::Error(error)) => Err(from_io(&path, error)),
+    }
+}
+
+/// Writes into the lock that there is a database, for a start that finds none.
+fn note_database(mut lock: File) -> std::io::Result<()> {
+    match lock.metadata()?.len() {
+        0 => writeln!(lock, "{DATABASE_FILE} belongs to this directory"),
+        _ => Ok(()),
     }
 }
 

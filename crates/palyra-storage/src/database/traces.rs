@@ -2,18 +2,19 @@
 
 use std::path::{Path, PathBuf};
 
-use super::open::OpenOptions;
+use super::open::{LOCK_FILE, OpenOptions};
 use crate::StorageError;
 use crate::blob::place::Place;
 use crate::blob::{FOLDER, PROBE};
 use crate::engine::sqlite::copy::unfinished_return;
-use crate::engine::sqlite::files::{is_there, log_of, with_ending};
+use crate::engine::sqlite::files::{is_there, log_of, refuse_link, with_ending};
 use crate::engine::sqlite::load::unfinished;
 
 /// Refuses to work where something was begun and not finished, and to begin anew where there was a
 /// database: SQLite would throw the log away, and with it what was committed last.
 pub(super) fn check(options: &OpenOptions) -> Result<(), StorageError> {
     let path = options.sqlite_file().path;
+    refuse_link(&path)?;
     let begun = unfinished(&path);
     if begun.exists() {
         return Err(StorageError::UnfinishedRestore { path: begun });
@@ -37,6 +38,7 @@ fn first_trace(options: &OpenOptions, path: &Path) -> Option<PathBuf> {
     log_of(path)
         .or_else(|| copy_beside(path))
         .or_else(|| (own_blobs() && has_blobs(&blobs)).then_some(blobs))
+        .or_else(|| Some(options.data_dir.join(LOCK_FILE)).filter(|lock| is_there(lock)))
 }
 
 /// A copy from before a migration, or what a copy took the place of.

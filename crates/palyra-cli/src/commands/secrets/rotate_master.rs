@@ -18,6 +18,8 @@ const PASSPHRASE_BYTES: usize = 4 << 10;
 /// The values stay as they are. A backup that was made before needs the old key for its secrets,
 /// which is kept beside the key file or in the keyring, by its id; there restoring finds it. The
 /// last 32 old keys are kept. A passphrase or a command of before is not: that is up to you.
+/// Nodes that share a database have a copy of the key each: until it is renewed, they can read no
+/// secret.
 #[derive(Debug, clap::Args)]
 #[command(
     verbatim_doc_comment,

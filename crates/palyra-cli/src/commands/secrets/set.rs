@@ -16,7 +16,8 @@ const VALUE_BYTES: usize = 64 << 10;
 /// The value is typed at a hidden prompt or read from standard input, of which one newline at the
 /// end is left away. It is never an argument, because every process of a machine can read those. A
 /// secret that is there gets a new version; the last ten are kept. A value has at most 64 KiB, and
-/// the vault holds 4000 versions or 16 MiB in all.
+/// the vault holds 4000 versions or 16 MiB in all. A value of fewer than six characters is not taken
+/// out of logs and texts: it would be found in many that have nothing to do with it.
 #[derive(Debug, clap::Args)]
 #[command(
     verbatim_doc_comment,

@@ -6,7 +6,7 @@ use axum::http::request::Parts;
 use axum::http::{HeaderMap, Method, header};
 use palyra_common::ErrorCode;
 use palyra_common::runtime_contracts::Scope;
-use palyra_identity::{Access, Credential, Identity, Origin};
+use palyra_identity::{Access, Credential, Origin};
 
 use super::door::Door;
 use super::refusal::{Answer, Refusal};
@@ -26,13 +26,20 @@ pub(crate) const TLS_COOKIE: &str = "__Host-palyra";
 
 /// The head of the cookie of a login, for the browser that sends these headers.
 pub(crate) fn set_cookie(app: &App, headers: &HeaderMap, secret: &str, lasts_secs: u64) -> String {
+    let name = cookie_name(app, headers);
+    let secure = if name == TLS_COOKIE { "; Secure" } else { "" };
+    format!("{name}={secret}; Path=/; HttpOnly{secure}; SameSite=Strict; Max-Age={lasts_secs}")
+}
+
+/// The one cookie that counts for the host that these headers name. Another one may be older, or have
+/// been set by a neighbour of that host.
+fn cookie_name(app: &App, headers: &HeaderMap) -> &'static str {
     let host = headers.get(header::HOST).and_then(|host| host.to_str().ok()).unwrap_or_default();
     let public = PublicUrl::parse(&app.config().http.public_url);
-    let (name, secure) = match public.is_some_and(|url| url.is_tls_for(host)) {
-        true => (TLS_COOKIE, "; Secure"),
-        false => (COOKIE, ""),
-    };
-    format!("{name}={secret}; Path=/; HttpOnly{secure}; SameSite=Strict; Max-Age={lasts_secs}")
+    match public.is_some_and(|url| url.is_tls_for(host)) {
+        true => TLS_COOKIE,
+        false => COOKIE,
+    }
 }
 
 /// An authenticated caller.
@@ -84,7 +91,7 @@ impl FromRequestParts<App> for Caller {
         let door = door.ok_or_else(|| Refusal::new(ErrorCode::AuthRequired, "no door"))?;
         let access = match door {
             Door::Local => app.identity.local_owner(),
-            Door::Tcp(_) => authenticate(&app.identity, &parts.method, &parts.headers).await?,
+            Door::Tcp(_) => authenticate(app, &parts.method, &parts.headers).await?,
         };
         app.rates.admit(&access)?;
         let slot = app.slots.take(&access)?;
@@ -95,13 +102,14 @@ impl FromRequestParts<App> for Caller {
     }
 }
 
-async fn authenticate(identity: &Identity, method: &Method, headers: &HeaderMap) -> Answer<Access> {
+async fn authenticate(app: &App, method: &Method, headers: &HeaderMap) -> Answer<Access> {
+    let identity = &app.identity;
     if let Some(bearer) = headers.get(header::AUTHORIZATION) {
         let secret = bearer.to_str().ok().and_then(bearer_secret);
         let invalid = || Refusal::new(ErrorCode::AuthInvalid, "the header is not a bearer token");
         return Ok(identity.authenticate_token(secret.ok_or_else(invalid)?).await?);
     }
-    let secret = cookie(headers).ok_or_else(|| {
+    let secret = cookie(app, headers).ok_or_else(|| {
         Refusal::new(ErrorCode::AuthRequired, "this needs a login or an API token")
     })?;
     let access = identity.authenticate_login(secret).await?;
@@ -118,11 +126,12 @@ pub(crate) fn bearer_secret(value: &str) -> Option<&str> {
 }
 
 /// The secret of the console login, if the browser sent one.
-pub(crate) fn cookie(headers: &HeaderMap) -> Option<&str> {
+pub(crate) fn cookie<'a>(app: &App, headers: &'a HeaderMap) -> Option<&'a str> {
+    let counts = cookie_name(app, headers);
     let all = headers.get_all(header::COOKIE).iter().filter_map(|value| value.to_str().ok());
     all.flat_map(|value| value.split(';'))
         .filter_map(|pair| pair.trim().split_once('='))
-        .find_map(|(name, value)| (name == COOKIE || name == TLS_COOKIE).then_some(value))
+        .find_map(|(name, value)| (name == counts).then_some(value))
 }
 
 /// Which kind of credential, for people.

@@ -94,9 +94,8 @@ impl IntoResponse for Refusal {
 fn status(code: ErrorCode) -> StatusCode {
     use {ErrorCode as C, StatusCode as S};
     match code {
-        C::CommonInvalidInput | C::ConfigInvalid | C::ConfigUnknownKey | C::HttpMalformed => {
-            S::BAD_REQUEST
-        }
+        C::CommonInvalidInput | C::HttpMalformed => S::BAD_REQUEST,
+        C::ConfigInvalid | C::ConfigUnknownKey => S::BAD_REQUEST,
         C::CommonNotFound | C::BlobNotFound | C::AuthLinkUnknown => S::NOT_FOUND,
         C::CommonConflict | C::StorageConstraint | C::BackupTargetInUse => S::CONFLICT,
         C::VaultNoKey | C::VaultKeyExposed | C::VaultWrongKey | C::VaultFull => S::CONFLICT,
@@ -126,6 +125,7 @@ fn status(code: ErrorCode) -> StatusCode {
         | C::StorageCommitUnknown
         | C::StorageStaleLease
         | C::StorageDatabaseGone
+        | C::StorageLinked
         | C::StorageUnfinishedRestore
         | C::StorageUnfinishedReturn
         | C::StorageForbidden

@@ -4,7 +4,7 @@ use std::ffi::OsStr;
 use std::io::{self, ErrorKind};
 use std::path::{Path, PathBuf};
 
-use crate::private;
+use crate::{StorageError, private};
 
 /// A log of this length has nothing in it but its head.
 const EMPTY_LOG: u64 = 32;
@@ -19,15 +19,13 @@ pub(crate) fn with_ending(path: &Path, ending: impl AsRef<OsStr>) -> PathBuf {
     PathBuf::from(name)
 }
 
-/// Where a link leads to, also if nothing is there. SQLite keeps the log beside the file itself.
-pub(crate) fn follow(path: PathBuf) -> PathBuf {
-    /// As many as Linux follows.
-    const MOST: usize = 40;
-    let step = |path: PathBuf, _| match (std::fs::read_link(&path), path.parent()) {
-        (Ok(target), Some(folder)) => Ok(folder.join(target)),
-        (Ok(_) | Err(_), _) => Err(path),
-    };
-    (0..MOST).try_fold(path, step).unwrap_or_else(|end| end)
+/// Refuses a database that is kept elsewhere: SQLite keeps the log there, too, where neither the lock
+/// of the data directory nor what is looked at there protects it.
+pub(crate) fn refuse_link(path: &Path) -> Result<(), StorageError> {
+    match path.is_symlink() {
+        true => Err(StorageError::Linked { path: path.to_owned() }),
+        false => Ok(()),
+    }
 }
 
 /// Whether there is a database. An empty file is none.

@@ -382,37 +382,29 @@ async fn what_was_written_in_spite_of_the_mark_is_kept() {
     assert_eq!(std::fs::read(kept("-wal")).unwrap(), [1; 64]);
 }
 
-/// SQLite keeps the log beside the file that a link leads to.
+/// Whoever uses it where it is would go on with a database that was moved away.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_database_behind_a_link_is_moved_with_its_log() {
-    let migrated = Migrated::with_log().await;
-    let disk = tempfile::tempdir().unwrap();
-    for name in files(migrated.path()).iter().filter(|name| name.starts_with("palyra.db")) {
-        std::fs::copy(migrated.path().join(name), disk.path().join(name)).unwrap();
-        std::fs::remove_file(migrated.path().join(name)).unwrap();
-    }
-    let (link, target) = (migrated.path().join("palyra.db"), disk.path().join("palyra.db"));
-    std::os::unix::fs::symlink(&target, &link).unwrap();
-    let copy = disk.path().join(migrated.copy().file_name().unwrap());
-    let done = migrated.put_back(&copy).await.unwrap();
-    assert_eq!(done.replaced, Some(disk.path().join("palyra.db.replaced-1")));
-    assert!(link.is_symlink(), "it is replaced where it is");
-    migrated.check_old("behind a link").await;
-    // What was replaced can be put back in the same way.
-    let newer = OpenOptions { migrations: &NEXT, ..migrated.options() };
-    backup::put_back(done.replaced.unwrap(), newer.clone()).await.unwrap();
-    let db = migrated.open_newer(migrated.path()).await;
-    assert_eq!(notes(&db).await, 2);
-    db.close().await;
-    // A log without its database is found there, too.
-    for name in files(disk.path()) {
-        std::fs::remove_file(disk.path().join(name)).unwrap();
-    }
-    std::fs::remove_dir_all(migrated.path().join("blobs")).unwrap();
-    std::fs::write(disk.path().join("palyra.db-wal"), [1; 64]).unwrap();
-    let refused = Database::open(newer).await.unwrap_err();
-    assert_eq!(refused.code(), ErrorCode::StorageDatabaseGone);
-    assert!(!target.exists());
+async fn a_database_behind_a_link_is_left_alone() {
+    let (migrated, other) = (Migrated::with_log().await, tempfile::tempdir().unwrap());
+    let link = other.path().join("palyra.db");
+    std::os::unix::fs::symlink(migrated.path().join("palyra.db"), &link).unwrap();
+    let copy = other.path().join("palyra.db.schema.copy");
+    std::fs::copy(migrated.copy(), &copy).unwrap();
+    let (before, options) = (files(migrated.path()), OpenOptions::in_directory(other.path()));
+    let restored = std::io::Cursor::new(Vec::new());
+    check_code(
+        &backup::put_back(copy, options.clone()).await.unwrap_err(),
+        ErrorCode::StorageLinked,
+    );
+    check_code(
+        &backup::restore(restored, options.clone(), unwatched()).await.unwrap_err(),
+        ErrorCode::StorageLinked,
+    );
+    let examined = Database::examine(&options).unwrap_err();
+    assert_eq!(examined.code(), ErrorCode::StorageLinked);
+    let opened = Database::open(options).await.unwrap_err();
+    assert_eq!(opened.code(), ErrorCode::StorageLinked);
+    assert_eq!(files(migrated.path()), before);
 }
 
 /// A log without its database may be all that there is of it.

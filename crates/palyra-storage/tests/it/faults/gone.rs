@@ -68,6 +68,23 @@ async fn what_is_left_shows_that_there_was_a_database_until_it_is_moved() {
     }
 }
 
+/// Nothing else is left of one that was closed in order and had no blobs.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_database_that_left_nothing_behind_is_missed_too() {
+    let folder = tempfile::tempdir().unwrap();
+    let options = OpenOptions::in_directory(folder.path());
+    Database::open(options.clone()).await.unwrap().close().await;
+    std::fs::rename(folder.path().join(DATABASE_FILE), folder.path().join("kept")).unwrap();
+    assert_gone(folder.path(), "palyra.lock").await;
+    std::fs::rename(folder.path().join("kept"), folder.path().join(DATABASE_FILE)).unwrap();
+    Database::open(options.clone()).await.unwrap().close().await;
+    // To begin anew, as the hint says.
+    for name in [DATABASE_FILE, "palyra.lock"] {
+        std::fs::remove_file(folder.path().join(name)).unwrap();
+    }
+    Database::open(options).await.unwrap().close().await;
+}
+
 /// What a kill right after the first start leaves, or during a look before it.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn an_empty_file_alone_is_a_beginning() {

@@ -79,9 +79,14 @@ pub(crate) async fn login(
 /// The login of this browser, and what its changes must carry
 #[utoipa::path(get, path = "/console/v1/session", tag = "console",
     responses((status = 200, body = Session)))]
-pub(crate) async fn session(caller: Caller, headers: HeaderMap) -> Answer<Json<Session>> {
+pub(crate) async fn session(
+    State(app): State<App>,
+    caller: Caller,
+    headers: HeaderMap,
+) -> Answer<Json<Session>> {
     let access = caller.access;
-    let (Credential::Login(login), Some(secret)) = (access.credential, cookie(&headers)) else {
+    let (Credential::Login(login), Some(secret)) = (access.credential, cookie(&app, &headers))
+    else {
         let what = "only a browser that logged in with a link has a session";
         return Err(Refusal::new(ErrorCode::CommonNotFound, what));
     };

@@ -9,7 +9,8 @@ use palyra_common::api::{
 };
 use palyra_common::runtime_contracts::Scope;
 use palyra_identity::Access;
-use palyra_vault::{Actor, NewMaster, NextStep, SecretInfo, SecretName, SecretString};
+use palyra_storage::EngineKind;
+use palyra_vault::{Actor, NewMaster, NextStep, Rotated, SecretInfo, SecretName, SecretString};
 use serde::Deserialize;
 
 use super::access::checked_limit;
@@ -123,9 +124,10 @@ pub(crate) async fn rotate_master(
         }
     };
     // Whoever asks may go away; what was begun is finished.
+    let engine = app.db.engine();
     let rotating = tokio::spawn(async move { app.vault.rotate_master(new, &actor(&caller)).await });
     let rotated = rotating.await.map_err(|error| Failure::Startup(error.into()))??;
-    let next_step = next_step(rotated.next).map(str::to_owned);
+    let next_step = next_step(&rotated, engine);
     let told = |path: Option<PathBuf>| path.map(|path| path.display().to_string());
     Ok(Json(MasterRotated {
         key_id: rotated.key_id.to_string(),
@@ -137,14 +139,23 @@ pub(crate) async fn rotate_master(
     }))
 }
 
-fn next_step(next: NextStep) -> Option<&'static str> {
-    match next {
-        NextStep::Nothing => None,
-        NextStep::GivePassphrase => {
-            Some("Give the new passphrase wherever the old one is given, before the next start.")
+fn next_step(rotated: &Rotated, engine: EngineKind) -> Option<String> {
+    let others = "until then they cannot read any secret.";
+    match (rotated.next, engine, &rotated.key_file) {
+        (NextStep::Nothing, EngineKind::Sqlite, _) => None,
+        (NextStep::Nothing, EngineKind::Postgres, Some(file)) => {
+            Some(format!("Copy {} to every other node of this database; {others}", file.display()))
         }
-        NextStep::GiveCommand => {
-            Some("Set vault.key_command to the new command before the next start.")
+        (NextStep::Nothing, EngineKind::Postgres, None) => Some(format!(
+            "Put the new key into the keyring of every other node of this database; {others}"
+        )),
+        (NextStep::GivePassphrase, ..) => {
+            let what =
+                "Give the new passphrase wherever the old one is given, before the next start.";
+            Some(what.to_owned())
+        }
+        (NextStep::GiveCommand, ..) => {
+            Some("Set vault.key_command to the new command before the next start.".to_owned())
         }
     }
 }
