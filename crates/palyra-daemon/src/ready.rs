@@ -33,6 +33,8 @@ pub(crate) struct Look {
     pub(crate) key_source: String,
     /// The key, if it can be used.
     pub(crate) key_id: Option<String>,
+    /// Whether a copy of the key is used, because it is not where it belongs.
+    key_is_a_copy: bool,
     /// Why secrets cannot be used.
     pub(crate) vault: Option<StableErrorEnvelope>,
     /// When that was found.
@@ -43,7 +45,7 @@ pub(crate) struct Look {
 
 impl Look {
     fn is_well(&self) -> bool {
-        self.waiting_for.is_empty() && self.vault.is_none()
+        self.waiting_for.is_empty() && self.vault.is_none() && !self.key_is_a_copy
     }
 }
 
@@ -123,8 +125,9 @@ async fn look(app: &App) -> Look {
     if look.waiting_for.is_empty() {
         // Secrets that cannot be read stop those who need them and nothing else.
         match vault_key(app).await {
-            Ok(Some(KeyState::Usable(id) | KeyState::Kept(id, _))) => {
-                look.key_id = Some(id.to_string())
+            Ok(Some(KeyState::Usable(id))) => look.key_id = Some(id.to_string()),
+            Ok(Some(KeyState::Kept(id, _))) => {
+                (look.key_id, look.key_is_a_copy) = (Some(id.to_string()), true);
             }
             Ok(Some(KeyState::NotMade)) => {}
             Ok(None) => {
