@@ -119,6 +119,11 @@ async fn put_back(file: &Path, options: OpenOptions) -> Result<Restored, Failure
     if let Some(log) = &replaced_log {
         line.push_str(&format!(", and what was written to it last as {}", log.display()));
     }
+    if replaced.is_some() {
+        line.push_str(
+            "; blobs that only that one needs may be deleted a day after the daemon has started",
+        );
+    }
     let name = |path: Option<PathBuf>| path.map(|path| path.display().to_string());
     let (replaced, replaced_log) = (name(replaced), name(replaced_log));
     let facts = serde_json::json!({

@@ -18,7 +18,8 @@ pub struct Migration {
     /// What it is about.
     pub name: &'static str,
     /// The oldest program, by the newest schema it knows, that can still work with the database
-    /// afterwards. Nodes of the previous release run on while a new one migrates.
+    /// afterwards: its nodes run on while a new one migrates. Nodes of an older one are told the next
+    /// time they look, and must be stopped before.
     pub oldest_binary: i64,
     /// The statements; see the first file for the few words that stand for others.
     pub text: &'static str,

@@ -1,7 +1,7 @@
 //! Files and folders that other users of the machine cannot read.
 
 use std::fs::File;
-use std::io::Result;
+use std::io::{ErrorKind, Result};
 use std::path::Path;
 
 /// Makes `folder` and what is missing above it. One that is there already stays as it is.
@@ -17,6 +17,14 @@ pub(crate) fn make_directory(folder: &Path) -> Result<()> {
 pub(crate) fn sync_folder_of(path: &Path) -> Result<()> {
     let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
     File::open(folder.unwrap_or(Path::new(".")))?.sync_all()
+}
+
+/// A file that is not there needs nothing done to it.
+pub(crate) fn absent(done: Result<()>) -> Result<()> {
+    match done {
+        Err(error) if error.kind() == ErrorKind::NotFound => Ok(()),
+        other => other,
+    }
 }
 
 /// Opens a file for reading and writing, and makes it if it is not there.

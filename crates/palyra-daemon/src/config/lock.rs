@@ -18,7 +18,8 @@ pub(crate) struct Lock {
 }
 
 /// Waits for whoever changes the file at `path` now. The folder is what is locked: the file itself
-/// is replaced by each change, and one beside it would be left there.
+/// is replaced by each change, and one beside it would be left there. In a folder that others may read
+/// they may hold it, too, and keep everybody from changing the file; the data directory is no such one.
 pub(crate) fn lock(path: &Path) -> Result<Lock, Failure> {
     let unwritable = |error| Failure::Unwritable { path: path.to_owned(), error };
     let (_, folder) = place(path);

@@ -36,7 +36,8 @@ pub fn verify_copy(file: &Path, migrations: &'static [Migration]) -> Result<i64,
 /// is locked.
 ///
 /// The database that was there is kept under another name, and the copy stays what it is. Blobs and
-/// the master key are those of the data directory, which is why the copy must be of it. After a
+/// the master key are those of the data directory, which is why the copy must be of it; blobs that
+/// were deleted since stay so, and those that only the other one needs are deleted in time. After a
 /// failure or a kill the database is as it was, or the copy, or refused by
 /// [`Database::open`](crate::Database::open) until this is done again, with this copy or another.
 ///

@@ -8,9 +8,8 @@ use palyra_common::ids::EventId;
 use palyra_common::time::Timestamp;
 use sha2::{Digest, Sha256};
 
-use crate::engine::sqlite::files::absent;
 use crate::engine::sqlite::load::restoring;
-use crate::private;
+use crate::private::{self, absent};
 use crate::store::blobs::Located;
 
 /// Nobody has the same ones who does not know the salt.

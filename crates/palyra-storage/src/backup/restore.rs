@@ -19,14 +19,15 @@ use crate::database::{has_blobs, lock_directory};
 use crate::engine::load::{Destination, Loader, Unfinished};
 use crate::engine::postgres::connect::Dial;
 use crate::engine::sqlite::copy::unfinished_return;
-use crate::engine::sqlite::files::{absent, is_there, log_of, refuse_link};
+use crate::engine::sqlite::files::{is_there, log_of, refuse_link};
 use crate::engine::sqlite::load::{restoring as names_of, unfinished};
 use crate::engine::sqlite::migrate::from_io;
 use crate::migrate::newest;
+use crate::private::{self, absent};
 use crate::store::blobs::{self, Located};
 use crate::store::counters;
 use crate::store::tables::Table;
-use crate::{OpenOptions, StorageError, crash_point, private};
+use crate::{OpenOptions, StorageError, crash_point};
 
 /// Rows and bytes that go to the database at once.
 const BATCH_ROWS: usize = 256;

@@ -15,7 +15,8 @@ use super::place::Place;
 use super::{BlobError, BlobStore, S3Credentials, open_objects};
 use crate::engine::sqlite::migrate::from_io;
 use crate::error::describe;
-use crate::{StorageConfig, StorageError, private};
+use crate::private::{self, absent};
+use crate::{StorageConfig, StorageError};
 
 /// No blob has a name like this one.
 pub(crate) const NAME: &str = "palyra-probe";
@@ -24,7 +25,8 @@ pub(super) const PAUSE: Duration = Duration::from_secs(30);
 /// Refuses a folder that cannot be written. One on a full disk can be, some day.
 pub(super) fn check_folder(folder: &Path) -> Result<(), BlobError> {
     let file = folder.join(NAME);
-    let tried = private::open_file(&file).and_then(|_| std::fs::remove_file(&file));
+    // Another node may try the same folder at the same moment, and take the file away.
+    let tried = private::open_file(&file).and_then(|_| absent(std::fs::remove_file(&file)));
     match tried {
         Err(error)
             if !matches!(error.kind(), ErrorKind::StorageFull | ErrorKind::QuotaExceeded) =>
@@ -94,7 +96,11 @@ impl BlobStore {
     pub async fn probe(&self) -> Result<(), BlobError> {
         let name = ObjectPath::from(NAME);
         self.objects.put(&name, PutPayload::from_static(b"palyra")).await?;
-        Ok(self.objects.delete(&name).await?)
+        match self.objects.delete(&name).await {
+            // Another node tried at the same moment.
+            Ok(()) | Err(object_store::Error::NotFound { .. }) => Ok(()),
+            Err(error) => Err(error.into()),
+        }
     }
 
     /// Probes in the background until it works, every `pause`. A service that is away is no

@@ -58,8 +58,7 @@ impl PostgresLoader {
         }
         loader.write(schema::create)?;
         for step in migrations {
-            let SchemaState { version, oldest_binary } =
-                SchemaState { version: step.version, oldest_binary: step.oldest_binary };
+            let Migration { version, oldest_binary, .. } = *step;
             loader
                 .run(&render(step, EngineKind::Postgres))
                 .and_then(|()| {
@@ -113,15 +112,19 @@ impl PostgresLoader {
     }
 
     pub(crate) fn finish(self) -> Result<(), Unfinished> {
-        self.run(HASTE).map_err(Unfinished::NotThere)?;
         let Self { runtime, link, dial, patience, .. } = self;
-        let opened = runtime.block_on(Slot::open(&link.client, new_id::<IncarnationId>()));
-        let slot = opened.map_err(|error| Unfinished::NotThere(classify(error).error))?;
+        let opening = async {
+            answer(ANSWER_TIMEOUT, link.client.batch_execute(HASTE)).await?;
+            let node = new_id::<IncarnationId>();
+            answer(ANSWER_TIMEOUT, Slot::open(&link.client, node)).await
+        };
+        let slot = runtime.block_on(opening).map_err(|fault| Unfinished::NotThere(fault.error))?;
         let unit = new_id::<EventId>().to_string();
         crash_point!("restore.before_commit");
-        let committed = runtime.block_on(slot.commit(&link.client, &unit));
+        let committing = async { answer(ANSWER_TIMEOUT, slot.commit(&link.client, &unit)).await };
+        let committed = runtime.block_on(committing);
         crash_point!("restore.after_commit");
-        let lost = match committed.map_err(classify) {
+        let lost = match committed {
             Ok(()) => {
                 // A row that stays is swept some day.
                 let closing = async { answer(ANSWER_TIMEOUT, slot.close(&link.client)).await };

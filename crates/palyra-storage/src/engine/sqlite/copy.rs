@@ -8,13 +8,14 @@ use rusqlite::Connection;
 
 use super::SqliteFile;
 use super::connection::{self, Depth, classify, open_loader, open_reader};
-use super::files::{absent, is_free, is_there, log_of, move_to, remove_all, with_ending};
+use super::files::{is_free, is_there, log_of, move_to, remove_all, with_ending};
 use super::migrate::from_io;
 use super::statements::SqliteStatements;
 use crate::migrate::Migration;
+use crate::private::{self, absent};
 use crate::store::{counters, schema};
 use crate::tx::Tx;
-use crate::{StorageError, crash_point, private};
+use crate::{StorageError, crash_point};
 
 /// What every SQLite file begins with.
 pub(crate) const MAGIC: &[u8; 16] = b"SQLite format 3\0";
@@ -121,10 +122,7 @@ fn swap(place: &Path, begun: Option<PathBuf>, coming: &Path) -> io::Result<Optio
     };
     crash_point!("put_back.after_mark");
     if let Some(aside) = &replaced {
-        let passed = || {
-            crash_point!("put_back.after_part");
-        };
-        move_to(place, aside, passed)?;
+        move_to(place, aside)?;
     }
     crash_point!("put_back.before_rename");
     // What is left of them is empty.

@@ -1,10 +1,11 @@
 //! The files that a SQLite database is made of.
 
 use std::ffi::OsStr;
-use std::io::{self, ErrorKind};
+use std::io;
 use std::path::{Path, PathBuf};
 
-use crate::{StorageError, private};
+use crate::private::{self, absent};
+use crate::{StorageError, crash_point};
 
 /// A log of this length has nothing in it but its head.
 const EMPTY_LOG: u64 = 32;
@@ -51,8 +52,8 @@ pub(crate) fn is_free(path: &Path) -> bool {
 }
 
 /// Moves a database with all that belongs to it. What is there already stays, so that an attempt that
-/// was interrupted is gone on with. `after_each` is for tests.
-pub(crate) fn move_to(from: &Path, to: &Path, after_each: impl Fn()) -> io::Result<()> {
+/// was interrupted is gone on with.
+pub(crate) fn move_to(from: &Path, to: &Path) -> io::Result<()> {
     for part in PARTS {
         let (from, to) = (with_ending(from, part), with_ending(to, part));
         if to.symlink_metadata().is_err() {
@@ -60,7 +61,7 @@ pub(crate) fn move_to(from: &Path, to: &Path, after_each: impl Fn()) -> io::Resu
             // The next one goes only when this one is there for certain.
             private::sync_folder_of(&to)?;
         }
-        after_each();
+        crash_point!("put_back.after_part");
     }
     Ok(())
 }
@@ -68,12 +69,4 @@ pub(crate) fn move_to(from: &Path, to: &Path, after_each: impl Fn()) -> io::Resu
 /// Removes a database that is of no use, with all that belongs to it.
 pub(crate) fn remove_all(path: &Path) -> io::Result<()> {
     PARTS.iter().try_for_each(|part| absent(std::fs::remove_file(with_ending(path, part))))
-}
-
-/// A file that is not there needs nothing done to it.
-pub(crate) fn absent(done: io::Result<()>) -> io::Result<()> {
-    match done {
-        Err(error) if error.kind() == ErrorKind::NotFound => Ok(()),
-        other => other,
-    }
 }

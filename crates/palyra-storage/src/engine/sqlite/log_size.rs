@@ -8,6 +8,8 @@ use std::path::{Path, PathBuf};
 
 use rusqlite::Connection;
 
+use super::files::with_ending;
+
 /// The log is looked at every so many commits.
 const COMMITS_BETWEEN_LOOKS: u32 = 256;
 /// Larger than what ordinary checkpoints leave behind.
@@ -25,9 +27,7 @@ impl LogSize {
     }
 
     fn with_limit(database: &Path, limit: u64) -> Self {
-        let mut path = database.as_os_str().to_owned();
-        path.push("-wal");
-        Self { path: path.into(), limit, commits: 0 }
+        Self { path: with_ending(database, "-wal"), limit, commits: 0 }
     }
 
     /// How large the log is now.

@@ -6,11 +6,13 @@ use std::sync::Arc;
 use rusqlite::Connection;
 
 use super::connection::{classify, too_long};
+use super::files::with_ending;
 use super::owner;
 use super::statements::SqliteStatements;
 use crate::engine::EngineKind;
 use crate::error::{Cause, at};
 use crate::migrate::{Migration, SchemaState, failed, plan, render};
+use crate::private::absent;
 use crate::store::schema;
 use crate::tx::Tx;
 use crate::{StorageError, crash_point};
@@ -90,9 +92,7 @@ fn transaction<T>(
 
 /// The copy that is kept beside a file before its schema `version` is migrated.
 pub(crate) fn copy_path(path: &Path, version: i64) -> PathBuf {
-    let mut name = path.as_os_str().to_owned();
-    name.push(format!(".schema-{version}.copy"));
-    PathBuf::from(name)
+    with_ending(path, format!(".schema-{version}.copy"))
 }
 
 /// Says where the newest copy is that this program can use, if there is one.
@@ -112,11 +112,7 @@ fn keep_copy(connection: &Connection, path: &Path, version: i64) -> Result<(), S
     let copy = copy_path(path, version);
     let unfinished = copy.with_extension("copy.unfinished");
     let trouble = |error: std::io::Error| from_io(&copy, error);
-    match std::fs::remove_file(&unfinished) {
-        Ok(()) => {}
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => {}
-        Err(error) => return Err(trouble(error)),
-    }
+    absent(std::fs::remove_file(&unfinished)).map_err(trouble)?;
     // SQLite would let everybody read it, and does not mind a file that is there and empty.
     crate::private::open_file(&unfinished).map_err(trouble)?;
     connection

@@ -71,7 +71,8 @@ impl Story {
         plan.expect_crash(&mut child, LIMIT).unwrap();
     }
 
-    /// After a kill: all or nothing. If nothing, a second restore works and leaves nothing over.
+    /// After a kill: all or nothing. If nothing, a second restore works; in a data directory it leaves
+    /// nothing over, elsewhere the blobs of the first stay.
     async fn check(&self, target: &Target, when: &str) {
         let expected = everything(&self.world.db).await;
         let opened = if target.options.config.url.is_empty() {

@@ -116,7 +116,6 @@ async fn a_postgres_database_that_somebody_else_has_made_meanwhile_is_not_the_re
         let deadline = Instant::now() + LIMIT;
         while database.psql(WAITING).unwrap().trim() != "1" {
             assert!(Instant::now() < deadline, "nobody waits for the lock");
-            thread::sleep(std::time::Duration::from_millis(5));
         }
     };
     let lost = story.restore_and(wait_in_line).await.unwrap_err();

@@ -52,6 +52,29 @@ fn open_in_closed_folders() {
     assert!(std::fs::read_dir(&folder).unwrap().next().is_none(), "the probe is left behind");
 }
 
+#[test]
+fn nodes_that_try_one_folder_at_once_do_not_disturb_each_other() {
+    let folder = tempfile::tempdir().unwrap();
+    let place = folder.path().to_str().unwrap().into();
+    let config = StorageConfig { blobs: place, ..StorageConfig::default() };
+    let runtime = tokio::runtime::Runtime::new().unwrap();
+    let data = tempfile::tempdir().unwrap();
+    let db = runtime.block_on(Database::open(OpenOptions::in_directory(data.path()))).unwrap();
+    std::thread::scope(|nodes| {
+        for _ in 0..4 {
+            nodes.spawn(|| {
+                for _ in 0..200 {
+                    let clock = std::sync::Arc::new(palyra_storage::SystemClock);
+                    let store = BlobStore::open(db.clone(), clock, &config, data.path()).unwrap();
+                    runtime.block_on(store.probe()).unwrap();
+                }
+            });
+        }
+    });
+    runtime.block_on(db.close());
+    assert!(std::fs::read_dir(&folder).unwrap().next().is_none(), "a probe is left behind");
+}
+
 /// The daemon starts all the same, and says so once.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_service_that_is_away_is_logged_and_its_return_too() {
