@@ -38,7 +38,7 @@ pub(crate) enum Fault {
 pub(crate) struct Platform {
     /// What arrived, by conversation, in order.
     pub(crate) arrived: Mutex<BTreeMap<String, Vec<String>>>,
-    faults: Mutex<HashMap<String, Fault>>,
+    faults: watch::Sender<HashMap<String, Fault>>,
     seed: AtomicU64,
     /// How often an adapter was started, by connector.
     pub(crate) starts: Mutex<HashMap<String, u64>>,
@@ -48,11 +48,13 @@ pub(crate) struct Platform {
 
 impl Platform {
     pub(crate) fn set(&self, connector: &str, fault: Fault) {
-        self.faults.lock().unwrap().insert(connector.to_owned(), fault);
+        self.faults.send_modify(|faults| {
+            faults.insert(connector.to_owned(), fault);
+        });
     }
 
     fn fault(&self, connector: &str) -> Fault {
-        let fault = self.faults.lock().unwrap().get(connector).copied().unwrap_or(Fault::None);
+        let fault = self.faults.borrow().get(connector).copied().unwrap_or(Fault::None);
         if fault == Fault::Random { self.roll() } else { fault }
     }
 
@@ -165,9 +167,11 @@ impl ConnectorAdapter for Memory {
                 Fault::Panic => panic!("on purpose"),
                 Fault::Unauthorized => Report::AuthFailed { reason: "401".into() },
                 Fault::UnauthorizedLate => {
-                    while self.platform.fault(&self.id) == Fault::UnauthorizedLate {
-                        tokio::time::sleep(Duration::from_millis(1)).await;
-                    }
+                    let mut faults = self.platform.faults.subscribe();
+                    let is_over = |faults: &HashMap<String, Fault>| {
+                        faults.get(&self.id) != Some(&Fault::UnauthorizedLate)
+                    };
+                    let _ = faults.wait_for(is_over).await;
                     Report::AuthFailed { reason: "401".into() }
                 }
             }

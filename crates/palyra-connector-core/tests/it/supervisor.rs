@@ -117,6 +117,14 @@ impl Node {
         self.keeping.abort();
     }
 
+    /// Until a round has begun and ended.
+    async fn whole_round(&self) {
+        for what in ["a round begins", "the next one begins"] {
+            let before = self.pulse.last();
+            until(what, async || self.pulse.last() > before).await;
+        }
+    }
+
     /// As if the process were gone: nothing is settled, nothing given back.
     fn die(self) {
         self.running.abort();
@@ -251,7 +259,7 @@ async fn other_settings_are_tried_whatever_becomes_of_the_old_ones(world: World)
     let node = Node::start(&world.db, &platform, Repeat::Never);
     let id = node.add("memory:a", "memory").await;
     let queue = node.connectors.get(&id).await.unwrap().queue;
-    for (sent, seen_after) in [(1, 0), (2, 100)] {
+    for (sent, seen) in [(1, false), (2, true)] {
         platform.set("memory:a", Fault::UnauthorizedLate);
         let key = EntryKey { connector: id.clone(), ..crate::world::key(&format!("m{sent}"), 0) };
         node.send(&id, key.envelope.as_str(), "a").await;
@@ -262,7 +270,9 @@ async fn other_settings_are_tried_whatever_becomes_of_the_old_ones(world: World)
         .await;
         let settings = serde_json::json!({ "token": sent });
         node.connectors.configure(&id, settings, queue, None).await.unwrap();
-        tokio::time::sleep(Duration::from_millis(seen_after)).await;
+        if seen {
+            node.whole_round().await;
+        }
         platform.set("memory:a", Fault::None);
         until("it goes out", async || platform.count() == sent).await;
         let is = node.connectors.get(&id).await.unwrap();

@@ -296,12 +296,19 @@ async fn the_streams_of_one_connection_are_bounded() {
     assert!(health.ready);
 }
 
+/// Few connections, which end after a second, or with a call under way after two.
+fn short_lived(room: usize) -> String {
+    format!(
+        "[http]\nmax_connections = {room}\nrequest_timeout = \"1s\"\n\
+         [grpc]\nmax_connection_age = \"1s\"\n"
+    )
+}
+
 /// As many as may be open, on which nothing happens.
 #[tokio::test]
 async fn connections_that_are_of_no_use_end_after_a_while() {
     const ROOM: usize = 2;
-    let config = format!("[http]\nmax_connections = {ROOM}\n[grpc]\nmax_connection_age = \"1s\"\n");
-    let (daemon, _folder) = Daemon::with_config(&config);
+    let (daemon, _folder) = Daemon::with_config(&short_lived(ROOM));
     let (_, secret) = daemon.token(&["status:read"]);
     let mut idle = Vec::new();
     for _ in 0..ROOM {
@@ -317,11 +324,7 @@ async fn connections_that_are_of_no_use_end_after_a_while() {
 #[tokio::test]
 async fn calls_that_never_end_make_room_after_a_while() {
     const ROOM: usize = 2;
-    let config = format!(
-        "[http]\nmax_connections = {ROOM}\nrequest_timeout = \"1s\"\n\
-         [grpc]\nmax_connection_age = \"1s\"\n"
-    );
-    let (daemon, _folder) = Daemon::with_config(&config);
+    let (daemon, _folder) = Daemon::with_config(&short_lived(ROOM));
     let mut watching = Vec::new();
     for _ in 0..ROOM {
         let request = HealthCheckRequest { service: SERVICE.into() };

@@ -174,8 +174,7 @@ async fn whoever_makes_while_the_maker_ends_makes_nothing_that_lasts(world: Worl
     // The maker itself ends, or what it came from.
     for (maker, ended) in [(&alone, &alone), (&below, &above)] {
         let access = world.access(maker).await.unwrap();
-        let (journal, release) = hold_journal(&other_db);
-        waiting(&world, 0, "the journal is held").await;
+        let (journal, release) = hold_journal(&other_db).await;
         let (identity, origin) = (world.identity.clone(), world.origin.clone());
         let making = tokio::spawn(async move {
             let new = crate::world::new_token(&[Scope::StatusRead]);
@@ -195,36 +194,33 @@ async fn whoever_makes_while_the_maker_ends_makes_nothing_that_lasts(world: Worl
     }
 }
 
-/// Keeps everybody from committing until it is released.
-fn hold_journal(db: &Database) -> (tokio::task::JoinHandle<()>, mpsc::Sender<()>) {
+/// Keeps everybody from committing, from now on and until it is released.
+async fn hold_journal(db: &Database) -> (tokio::task::JoinHandle<()>, mpsc::Sender<()>) {
     const HOLD: Sql = sql!("UPDATE journal_head SET id = id");
     let (release, released) = mpsc::channel();
     let (released, db) = (std::sync::Mutex::new(released), db.clone());
+    let (holds, mut is_held) = tokio::sync::mpsc::unbounded_channel();
     let hold = move |tx: &mut Tx<'_>| {
         tx.execute(&HOLD, params![])?;
+        let _ = holds.send(());
         let _ = released.lock().unwrap().recv();
         Ok(())
     };
-    (tokio::spawn(async move { db.write(hold).await.unwrap() }), release)
+    let holding = tokio::spawn(async move { db.write(hold).await.unwrap() });
+    is_held.recv().await.unwrap();
+    (holding, release)
 }
 
-/// Until the journal is held and as many wait for a lock.
+/// Until as many wait for a lock.
 async fn waiting(world: &World, expected: i64, what: &str) {
     const WAITING: Sql = sql!(
-        "SELECT
-             (SELECT count(*) FROM pg_stat_activity
-                 WHERE datname = current_database() AND wait_event_type = 'Lock'),
-             (SELECT count(*) FROM pg_locks JOIN pg_database ON pg_database.oid = database
-                 WHERE datname = current_database() AND granted AND mode = 'RowExclusiveLock'
-                 AND relation = 'journal_head'::regclass)"
+        "SELECT count(*) FROM pg_stat_activity
+             WHERE datname = current_database() AND wait_event_type = 'Lock'"
     );
     let deadline = Instant::now() + std::time::Duration::from_secs(20);
     loop {
-        let read = |tx: &mut Tx<'_>| {
-            tx.query_one(&WAITING, params![], |row| Ok((row.get::<i64>(0)?, row.get::<i64>(1)?)))
-        };
-        let (found, held) = world.db.read(read).await.unwrap();
-        if found >= expected && held > 0 {
+        let read = |tx: &mut Tx<'_>| tx.query_one(&WAITING, params![], |row| row.get::<i64>(0));
+        if world.db.read(read).await.unwrap() >= expected {
             return;
         }
         assert!(Instant::now() < deadline, "{what} does not wait");

@@ -2,11 +2,12 @@
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
+use std::time::Instant;
 
 use palyra_common::error::ErrorCode;
 use palyra_common::time::Duration;
 use palyra_storage::{Database, Sql, Tx, params, sql};
-use palyra_testkit::postgres::DatabaseLocale;
+use palyra_testkit::postgres::{DatabaseLocale, TestDatabase};
 
 use crate::world::{INSERT, World, count};
 
@@ -68,18 +69,31 @@ async fn what_took_too_long_is_run_again() {
     }
 }
 
+/// Until the server has ended a session that waits for its program.
+fn until_ended(database: &TestDatabase, session: i64) {
+    let left = format!("SELECT count(*) FROM pg_stat_activity WHERE pid = {session}");
+    let deadline = Instant::now() + std::time::Duration::from_secs(60);
+    while database.psql(&left).unwrap() != "0" {
+        assert!(Instant::now() < deadline, "the session stays");
+    }
+}
+
 /// As when the process was stopped, or its machine slept, in the middle of a transaction.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_transaction_that_the_server_has_ended_is_run_again() {
+    const SESSION: Sql = sql!("SELECT pg_backend_pid()::BIGINT");
     const IMPATIENT: Sql = sql!("SET LOCAL idle_in_transaction_session_timeout = '50ms'");
-    let world = World::postgres(DatabaseLocale::C).await;
+    let mut world = World::postgres(DatabaseLocale::C).await;
+    let database = Arc::new(world.postgres.take().unwrap());
+    let watched = database.clone();
     let runs = Arc::new(AtomicU32::new(0));
     let counted = runs.clone();
     let write = move |tx: &mut Tx<'_>| {
         tx.execute(&INSERT, params!["once", 1_i64])?;
         if counted.fetch_add(1, Ordering::Relaxed) == 0 {
+            let session: i64 = tx.query_one(&SESSION, params![], |row| row.get(0))?;
             tx.execute(&IMPATIENT, params![])?;
-            std::thread::sleep(std::time::Duration::from_millis(500));
+            until_ended(&watched, session);
         }
         tx.execute(&INSERT, params!["twice", 2_i64])
     };
