@@ -1,10 +1,12 @@
 //! Whether a folder can be the data directory, before anything is made in it.
 
 use std::os::unix::fs::PermissionsExt;
+use std::os::unix::net::UnixStream;
 use std::path::Path;
 
-use palyra_common::data_dir::LONGEST_PATH;
+use palyra_common::data_dir::{LONGEST_PATH, SOCKET};
 use palyra_common::{ErrorCode, StableErrorEnvelope};
+use palyra_storage::StorageError;
 
 use crate::failure::Failure;
 
@@ -60,6 +62,15 @@ pub(crate) fn check(folder: &Path) -> Result<(), Failure> {
             let code = ErrorCode::StorageOpenToOthers;
             Err(Failure::Refused(StableErrorEnvelope::new(code, what)))
         }
+    }
+}
+
+/// Refuses a folder in which a daemon answers. Its lock says so, too, unless somebody has deleted it,
+/// and there is none where the database is a server's.
+pub(crate) fn refuse_running(folder: &Path) -> Result<(), Failure> {
+    match UnixStream::connect(folder.join(SOCKET)) {
+        Ok(_) => Err(Failure::Storage(StorageError::Locked { path: folder.to_owned() })),
+        Err(_) => Ok(()),
     }
 }
 

@@ -43,6 +43,7 @@ struct Restored {
 pub(crate) async fn restore(flags: &Flags, file: &Path, as_json: bool) -> Result<(), Failure> {
     let data_dir = flags.data_dir().ok_or(Failure::NoDataDir)?;
     crate::folder::check(&data_dir)?;
+    crate::folder::refuse_running(&data_dir)?;
     let loaded = config::load(&flags.given(), &data_dir)?;
     let config = loaded.config.storage.clone();
     let mut input = open(file)?;

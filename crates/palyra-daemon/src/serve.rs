@@ -40,6 +40,7 @@ pub(crate) async fn serve(given: Given, data_dir: &Path, loaded: Loaded) -> Resu
     let hangup = signal(SignalKind::hangup()).map_err(|error| Failure::Startup(error.into()))?;
     deployment::check(&loaded.config)?;
     folder::check(data_dir)?;
+    folder::refuse_running(data_dir)?;
     let redactor = Redactor::new();
     let log = log::start(&loaded.config.log, redactor.clone(), data_dir)?;
     folder::warn(data_dir);
@@ -179,17 +180,18 @@ async fn announce(app: &App) -> Result<(), Failure> {
         place.data_dir.display()
     );
     let origin = palyra_identity::Origin::new("palyrad");
-    if is_kept() {
-        if !app.identity.owner_has_logged_in().await? {
-            let command = palyra_command(&place.data_dir);
-            lines.push_str(&format!(
-                "the owner has not logged in yet: `{command} dashboard` gives a link\n"
-            ));
+    let command = palyra_command(&place.data_dir);
+    let first = if is_kept() { None } else { app.identity.first_login_code(&origin).await? };
+    lines.push_str(&match first {
+        Some(code) => {
+            let link = login_link(app, code.secret.expose());
+            format!("log in once, within ten minutes: {link}\n")
         }
-    } else if let Some(code) = app.identity.first_login_code(&origin).await? {
-        let link = login_link(app, code.secret.expose());
-        lines.push_str(&format!("log in once, within ten minutes: {link}\n"));
-    }
+        None if app.identity.owner_has_logged_in().await? => {
+            format!("`{command} dashboard` gives a link to log in with\n")
+        }
+        None => format!("the owner has not logged in yet: `{command} dashboard` gives a link\n"),
+    });
     // A closed standard output is no reason not to work.
     let _ = std::io::stdout().write_all(lines.as_bytes());
     Ok(())

@@ -25,6 +25,7 @@
 //! a database, not a backup: [`put_back`] makes it the database of its data directory again, for the
 //! version that made it, and keeps the one that was there as `palyra.db.replaced-N`.
 
+mod begun;
 mod checks;
 mod copy;
 mod create;

@@ -1,6 +1,7 @@
 //! The handle through which everything reads and writes.
 
 mod examine;
+mod lock;
 mod open;
 mod survey;
 mod threads;
@@ -11,7 +12,7 @@ use std::sync::{Arc, Mutex, PoisonError, RwLock};
 use palyra_common::ids::IncarnationId;
 use tokio::sync::{mpsc, watch};
 
-pub(crate) use open::lock_directory;
+pub(crate) use lock::{DirectoryLock, Holding};
 pub use open::{DATABASE_FILE, OpenOptions};
 pub use survey::{SchemaFound, Survey};
 pub(crate) use traces::has_blobs;

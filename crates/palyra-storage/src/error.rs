@@ -124,6 +124,18 @@ pub enum StorageError {
         /// What is left.
         trace: PathBuf,
     },
+    /// The file of the database is not the one that was opened.
+    #[error("{} was moved, deleted or replaced while it was in use", path.display())]
+    DatabaseTaken {
+        /// Where it was.
+        path: PathBuf,
+    },
+    /// There is no database in the data directory, and none was told of elsewhere.
+    #[error("{} shows that the database is on a server, and storage.url names none", trace.display())]
+    DatabaseElsewhere {
+        /// What shows it.
+        trace: PathBuf,
+    },
     /// The file of the database is a link.
     #[error("{} is a link", path.display())]
     Linked {
@@ -219,7 +231,9 @@ impl StorageError {
             }
             StorageError::Migration { .. } => ErrorCode::StorageMigrationFailed,
             StorageError::Locked { .. } => ErrorCode::StorageLocked,
-            StorageError::DatabaseGone { .. } => ErrorCode::StorageDatabaseGone,
+            StorageError::DatabaseGone { .. }
+            | StorageError::DatabaseTaken { .. }
+            | StorageError::DatabaseElsewhere { .. } => ErrorCode::StorageDatabaseGone,
             StorageError::Linked { .. } => ErrorCode::StorageLinked,
             StorageError::UnfinishedRestore { .. } => ErrorCode::StorageUnfinishedRestore,
             StorageError::UnfinishedReturn { .. } => ErrorCode::StorageUnfinishedReturn,

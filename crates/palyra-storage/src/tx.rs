@@ -254,6 +254,8 @@ pub(crate) fn fails_everything(error: &StorageError) -> bool {
         | StorageError::UnfinishedRestore { .. }
         | StorageError::UnfinishedReturn { .. }
         | StorageError::DatabaseGone { .. }
+        | StorageError::DatabaseTaken { .. }
+        | StorageError::DatabaseElsewhere { .. }
         | StorageError::Linked { .. }
         | StorageError::Constraint(_)
         | StorageError::StaleLease { .. }

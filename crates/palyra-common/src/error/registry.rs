@@ -59,8 +59,8 @@ error_codes! {
         means: "another process holds the data directory",
         hint: "Stop the other daemon, or give this one its own directory with `--data-dir`. To run several daemons on one state, use Postgres.";
     StorageDatabaseGone = "storage/database_gone", Final,
-        means: "the file of the database is missing or empty, and something beside it shows that there was one",
-        hint: "Put `palyra.db` back from where it went, or restore a copy of it that is in the data directory with `palyra backup restore`. Otherwise move what the message names to a safe place outside the data directory, and restore a backup, or start again to begin with an empty database.";
+        means: "the database is not where it was: its file is missing, empty or replaced, and something beside it shows that there was one",
+        hint: "Put `palyra.db` back from where it went. If the database is on a Postgres server, name that again with `palyra config set storage.url -` or the variable `PALYRA_STORAGE_URL`. Or restore a copy of it that is in the data directory with `palyra backup restore`. Otherwise move what the message names to a safe place outside the data directory, and restore a backup, or start again to begin with an empty database.";
     StorageLinked = "storage/linked", Final,
         means: "the file of the database is a link to another place",
         hint: "Stop whatever uses the database, and move it into the data directory in the place of the link, with `palyra.db-wal` and `palyra.db-journal` if they are beside it. To keep everything on another disk, give the daemon a directory there with `--data-dir`, or make the data directory itself a link.";

@@ -34,7 +34,7 @@ pub(crate) async fn socket(data_dir: &Path) -> Result<(UnixListener, PathBuf), F
         let what = format!("cannot listen on {}: {error}", path.display());
         refused(ErrorCode::DaemonAddressRefused, what)
     };
-    // On SQLite the lock of the data directory has told already; on Postgres this does.
+    // One that has come up since it was looked for.
     if tokio::net::UnixStream::connect(&path).await.is_ok() {
         let what = format!("another daemon answers on {}", path.display());
         return Err(refused(ErrorCode::DaemonAddressInUse, what));

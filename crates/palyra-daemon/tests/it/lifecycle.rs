@@ -58,9 +58,30 @@ fn it_starts_again_after_a_kill() {
 fn a_second_one_in_the_same_directory_is_refused() {
     let first = palyrad().temporary_data_dir().unwrap().spawn().unwrap();
     first.wait_ready(LIMIT).unwrap();
-    let (code, told) = refused(palyrad().data_dir(first.data_dir().unwrap()));
+    let folder = first.data_dir().unwrap();
+    for delete in [&[][..], &["palyra.lock"]] {
+        for file in delete {
+            std::fs::remove_file(folder.join(file)).unwrap();
+        }
+        let (code, told) = refused(palyrad().data_dir(folder));
+        assert_eq!(code, Some(1));
+        assert!(told.contains("storage/locked") && told.contains("what to do:"), "{told}");
+    }
+}
+
+/// The first has it back with the next that it writes, and it renews its leases.
+#[test]
+fn a_lock_that_was_deleted_comes_back_and_keeps_others_out() {
+    let first = palyrad().temporary_data_dir().unwrap().spawn().unwrap();
+    first.wait_ready(LIMIT).unwrap();
+    let folder = first.data_dir().unwrap();
+    for file in ["palyra.lock", "palyra.sock"] {
+        std::fs::remove_file(folder.join(file)).unwrap();
+    }
+    first.wait_for_line("it is back", LIMIT).unwrap();
+    let (code, told) = refused(palyrad().data_dir(folder));
     assert_eq!(code, Some(1));
-    assert!(told.contains("storage/locked") && told.contains("what to do:"), "{told}");
+    assert!(told.contains("storage/locked"), "{told}");
 }
 
 #[test]
@@ -188,7 +209,7 @@ fn a_data_directory_that_cannot_be_made_is_refused_with_a_reason() {
 fn it_stops_while_it_waits_for_the_database() {
     let silent = TcpListener::bind("127.0.0.1:0").unwrap();
     let url = format!("postgres://anna:geheim@{}/x", silent.local_addr().unwrap());
-    let daemon = palyrad().temporary_data_dir().unwrap().args(["--storage-url", &url]);
+    let daemon = palyrad().temporary_data_dir().unwrap().env("PALYRA_STORAGE_URL", &url);
     let mut daemon = daemon.spawn().unwrap();
     let (connected, wait) = std::sync::mpsc::channel();
     std::thread::spawn(move || connected.send(silent.accept().unwrap()).unwrap());

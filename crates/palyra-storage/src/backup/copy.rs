@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use super::BackupError;
-use crate::database::lock_directory;
+use crate::database::DirectoryLock;
 use crate::engine::sqlite::copy::{KeptCopy, MAGIC, coming};
 use crate::engine::sqlite::files::{log_of, refuse_link};
 use crate::engine::sqlite::load::unfinished;
@@ -73,7 +73,7 @@ fn run(file: &Path, options: &OpenOptions) -> Result<PutBack, BackupError> {
         );
         return Err(BackupError::misplaced(file, what));
     }
-    let _lock = lock_directory(&options.data_dir)?;
+    let _lock = DirectoryLock::take(&options.data_dir)?;
     if begun.exists() {
         return Err(StorageError::UnfinishedRestore { path: begun }.into());
     }

@@ -8,6 +8,7 @@ use object_store::{ObjectStore, ObjectStoreExt};
 use tokio::runtime::Handle;
 use tokio::sync::watch;
 
+use super::begun::Begun;
 use super::format::{BLOB_BUFFER, Head};
 use super::names::{self, NewNames};
 use super::reader::{self, Visitor};
@@ -15,7 +16,7 @@ use super::values::{Value, places};
 use super::{BackupError, Progress, Verified};
 use crate::blob::place::Place;
 use crate::blob::{self, BlobId, ObjectWriter, S3Credentials, object_path};
-use crate::database::{has_blobs, lock_directory};
+use crate::database::{DirectoryLock, has_blobs};
 use crate::engine::load::{Destination, Loader, Unfinished};
 use crate::engine::postgres::connect::Dial;
 use crate::engine::sqlite::copy::unfinished_return;
@@ -70,15 +71,17 @@ fn run(
 ) -> Result<Verified, BackupError> {
     let data_dir = &options.data_dir;
     private::make_directory(data_dir).map_err(|error| from_io(data_dir, error))?;
-    let (destination, _lock) = match options.config.url.server()? {
+    let (destination, _lock, _begun) = match options.config.url.server()? {
         None => {
-            let lock = lock_directory(data_dir)?;
+            let lock = DirectoryLock::take(data_dir)?;
             make_room(options)?;
-            (Destination::Sqlite(options.sqlite_file()), Some(lock))
+            (Destination::Sqlite(options.sqlite_file()), Some(lock), None)
         }
         Some(server) => {
             let patience = options.config.retry_for.into();
-            (Destination::Postgres(Box::new(Dial::new(server)), patience), None)
+            let begun = Begun::mark(options.sqlite_file().path());
+            let begun = begun.map_err(|error| from_io(data_dir, error))?;
+            (Destination::Postgres(Box::new(Dial::new(server)), patience), None, Some(begun))
         }
     };
     let mut restoring = Restoring::new(destination, options, runtime);

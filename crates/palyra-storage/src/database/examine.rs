@@ -3,7 +3,8 @@
 use std::path::PathBuf;
 
 use super::Database;
-use super::open::{OpenOptions, lock_directory};
+use super::lock::DirectoryLock;
+use super::open::OpenOptions;
 use super::traces;
 use crate::StorageError;
 use crate::engine::sqlite::connection;
@@ -24,7 +25,7 @@ impl Database {
         if matches!(is_there(), Ok(false)) {
             return Ok(None);
         }
-        let _lock = lock_directory(&options.data_dir)?;
+        let _lock = DirectoryLock::take(&options.data_dir)?;
         if !is_there()? {
             return Ok(None);
         }

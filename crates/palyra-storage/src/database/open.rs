@@ -1,12 +1,11 @@
 //! Opening a database: lock, migrate, start the threads.
 
-use std::fs::{File, TryLockError};
-use std::io::Write as _;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::{Arc, Mutex, RwLock};
 
 use tokio::sync::watch;
 
+use super::lock::{DirectoryLock, note_server};
 use super::threads::{self, Started};
 use super::traces;
 use super::{Database, Inner};
@@ -28,7 +27,6 @@ use crate::private;
 
 /// The SQLite file in the data directory.
 pub const DATABASE_FILE: &str = "palyra.db";
-pub(super) const LOCK_FILE: &str = "palyra.lock";
 
 /// What to open.
 #[derive(Debug, Clone)]
@@ -69,13 +67,16 @@ fn open(options: &OpenOptions) -> Result<Database, StorageError> {
     private::make_directory(data_dir).map_err(|error| from_io(data_dir, error))?;
     let place = match server {
         None => {
-            let lock = lock_directory(data_dir)?;
+            let lock = DirectoryLock::take(data_dir)?;
             Place::Sqlite(sqlite_file(options)?, lock)
         }
         Some(server) => {
+            traces::refuse_unfinished_restore(options)?;
             let (dial, patience) = (Dial::new(server), options.config.retry_for.into());
             let runtime = postgres::runtime()?;
             postgres::migrate::migrate(&runtime, &dial, options.migrations, patience)?;
+            // Without it a start that is not told of the server begins with an empty file.
+            let _ = note_server(data_dir);
             Place::Postgres(Box::new(dial))
         }
     };
@@ -93,7 +94,7 @@ pub(super) fn join(options: &OpenOptions) -> Result<Database, StorageError> {
 
 /// Where the data is, with all that its threads need to be there.
 enum Place {
-    Sqlite(SqliteFile, File),
+    Sqlite(SqliteFile, DirectoryLock),
     Postgres(Box<Dial>),
 }
 
@@ -103,11 +104,8 @@ fn start(options: &OpenOptions, place: Place) -> Result<Database, StorageError> 
     let incarnation = crate::clock::new_id();
     let (engine, origin, started) = match place {
         Place::Sqlite(file, lock) => {
-            let noted = lock.try_clone();
             let started = threads::sqlite(options, file.clone(), lock, &bell);
             let started = started.map_err(|error| file.name_limit(error))?;
-            // Without it a database that goes astray is missed only by what else it leaves.
-            let _ = noted.and_then(note_database);
             (EngineKind::Sqlite, Origin::Sqlite(file), started)
         }
         Place::Postgres(dial) => {
@@ -126,25 +124,6 @@ fn start(options: &OpenOptions, place: Place) -> Result<Database, StorageError> 
         closed,
         threads: Mutex::new(threads),
     })))
-}
-
-/// Holds the data directory for this process. The lock ends with the process, however it ends.
-pub(crate) fn lock_directory(folder: &Path) -> Result<File, StorageError> {
-    let path = folder.join(LOCK_FILE);
-    let file = private::open_file(&path).map_err(|error| from_io(&path, error))?;
-    match file.try_lock() {
-        Ok(()) => Ok(file),
-        Err(TryLockError::WouldBlock) => Err(StorageError::Locked { path: folder.to_owned() }),
-        Err(TryLockError::Error(error)) => Err(from_io(&path, error)),
-    }
-}
-
-/// Writes into the lock that there is a database, for a start that finds none.
-fn note_database(mut lock: File) -> std::io::Result<()> {
-    match lock.metadata()?.len() {
-        0 => writeln!(lock, "{DATABASE_FILE} belongs to this directory"),
-        _ => Ok(()),
-    }
 }
 
 fn sqlite_file(options: &OpenOptions) -> Result<SqliteFile, StorageError> {

@@ -1,13 +1,12 @@
 //! The threads behind a database.
 
-use std::fs::File;
 use std::sync::Arc;
 use std::thread::{Builder, JoinHandle};
 
 use palyra_common::ids::IncarnationId;
 use tokio::sync::{mpsc, watch};
 
-use super::{OpenOptions, Queues};
+use super::{DirectoryLock, Holding, OpenOptions, Queues};
 use crate::StorageError;
 use crate::engine::postgres::connect::Dial;
 use crate::engine::postgres::doorbell::{Doorbell, Outgoing};
@@ -33,7 +32,7 @@ pub(super) struct Started {
 pub(super) fn sqlite(
     options: &OpenOptions,
     file: sqlite::SqliteFile,
-    lock: File,
+    lock: DirectoryLock,
     bell: &Arc<Bell>,
 ) -> Result<Started, StorageError> {
     let connection = open_first(&file)?;
@@ -41,6 +40,9 @@ pub(super) fn sqlite(
     let mut statements = SqliteStatements::new(&connection, file.path());
     leases::release_everything(&mut Tx::new(&mut statements))?;
 
+    // Without it a database that goes astray is missed only by what else it leaves.
+    let _ = lock.note_database();
+    let holding = Holding::of(lock, file.path())?;
     let (queues, writes, reads) = queues(options);
     let mut readers = Vec::new();
     let reads = SharedQueue::new(reads);
@@ -50,12 +52,8 @@ pub(super) fn sqlite(
         readers.push(spawn("palyra-read", move || reader.run())?);
     }
     let (connection, bell) = (Some(connection), bell.clone());
-    let writer = Writer { file, connection, units: writes, bell, readers };
-    let writing = spawn("palyra-write", move || {
-        writer.run();
-        // Nobody else may open the directory before the last commit is done.
-        drop(lock);
-    })?;
+    let writer = Writer { file, holding, connection, units: writes, bell, readers };
+    let writing = spawn("palyra-write", move || writer.run())?;
     Ok(Started { queues, threads: vec![writing] })
 }
 

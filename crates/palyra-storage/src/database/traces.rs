@@ -2,7 +2,8 @@
 
 use std::path::{Path, PathBuf};
 
-use super::open::{LOCK_FILE, OpenOptions};
+use super::lock::{LOCK_FILE, names_server};
+use super::open::OpenOptions;
 use crate::StorageError;
 use crate::blob::place::Place;
 use crate::blob::{FOLDER, PROBE};
@@ -15,10 +16,7 @@ use crate::engine::sqlite::load::unfinished;
 pub(super) fn check(options: &OpenOptions) -> Result<(), StorageError> {
     let path = options.sqlite_file().path;
     refuse_link(&path)?;
-    let begun = unfinished(&path);
-    if begun.exists() {
-        return Err(StorageError::UnfinishedRestore { path: begun });
-    }
+    refuse_unfinished_restore(options)?;
     let begun = unfinished_return(&path);
     if begun.exists() {
         return Err(StorageError::UnfinishedReturn { path: begun });
@@ -26,9 +24,21 @@ pub(super) fn check(options: &OpenOptions) -> Result<(), StorageError> {
     if is_there(&path) {
         return Ok(());
     }
+    if names_server(&options.data_dir) {
+        return Err(StorageError::DatabaseElsewhere { trace: options.data_dir.join(LOCK_FILE) });
+    }
     match first_trace(options, &path) {
         Some(trace) => Err(StorageError::DatabaseGone { path, trace }),
         None => Ok(()),
+    }
+}
+
+/// Refuses to begin anew, here or on a server, where a restore was killed.
+pub(super) fn refuse_unfinished_restore(options: &OpenOptions) -> Result<(), StorageError> {
+    let begun = unfinished(&options.sqlite_file().path);
+    match begun.exists() {
+        true => Err(StorageError::UnfinishedRestore { path: begun }),
+        false => Ok(()),
     }
 }
 

@@ -13,4 +13,5 @@ mod postgres_codes;
 mod postgres_refuses;
 mod postgres_silent;
 mod s3_away;
+mod taken_away;
 mod told;

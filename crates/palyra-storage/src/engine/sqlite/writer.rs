@@ -13,6 +13,7 @@ use super::connection::{classify, open_writer};
 use super::group::{Group, Ran};
 use super::log_size::LogSize;
 use super::statements::{SqliteStatements, statement};
+use crate::database::Holding;
 use crate::notify::Bell;
 use crate::unit::UnitOfWork;
 use crate::{StorageError, crash_point, metrics};
@@ -28,6 +29,8 @@ const MOST_PATIENCE: Duration = Duration::from_millis(1);
 
 pub(crate) struct Writer {
     pub(crate) file: SqliteFile,
+    /// The last to go: nobody else may open the directory before the last commit is done.
+    pub(crate) holding: Holding,
     pub(crate) connection: Option<Connection>,
     pub(crate) units: mpsc::Receiver<Box<dyn UnitOfWork>>,
     pub(crate) bell: Arc<Bell>,
@@ -87,7 +90,7 @@ impl Writer {
             // A thread that panicked has nothing left to finish.
             let _ = reader.join();
         }
-        match ready(&mut self.connection, &self.file) {
+        match self.ready() {
             Ok(connection) => log_size.empty(connection),
             Err(error) => tracing::warn!(error = %crate::error::describe(&error),
                 "could not empty the write-ahead log; the next start reads it"),
@@ -105,7 +108,7 @@ impl Writer {
         ran: &mut Vec<Ran>,
         last: LastGroup,
     ) -> Result<LastGroup, Broken> {
-        let connection = match ready(&mut self.connection, &self.file) {
+        let connection = match ready(&mut self.connection, &self.file, &mut self.holding) {
             Ok(connection) => connection,
             Err(error) => return Err(Broken::before_commit(error, vec![Ran::nothing(first)])),
         };
@@ -126,6 +129,10 @@ impl Writer {
                 some if some < GROUP_LIMIT => self.units.try_recv().ok(),
                 _ => None,
             };
+        }
+        // Nothing is acknowledged that was written to a file which nobody finds again.
+        if let Err(error) = self.holding.check() {
+            return Err(Broken::before_commit(error, std::mem::take(ran)));
         }
         crash_point!("sqlite.before_commit");
         let begun = Instant::now();
@@ -176,9 +183,15 @@ impl Writer {
     /// after a crash would take them for committed. A small write of our own overwrites them, and
     /// only then is *not written* certain.
     fn overwrite_leftovers(&mut self) -> Result<(), StorageError> {
-        let connection = ready(&mut self.connection, &self.file)?;
-        let path = self.file.path();
+        let path = self.file.path().to_owned();
+        let (connection, path) = (self.ready()?, &path);
         crate::store::schema::touch(&mut SqliteStatements::new(connection, path))
+    }
+}
+
+impl Writer {
+    fn ready(&mut self) -> Result<&Connection, StorageError> {
+        ready(&mut self.connection, &self.file, &mut self.holding)
     }
 }
 
@@ -205,9 +218,14 @@ fn next_until(
 fn ready<'a>(
     connection: &'a mut Option<Connection>,
     file: &SqliteFile,
+    holding: &mut Holding,
 ) -> Result<&'a Connection, StorageError> {
     match connection {
         Some(connection) => Ok(connection),
-        none => Ok(none.insert(open_writer(file)?)),
+        none => {
+            // SQLite would make one that is not there.
+            holding.check()?;
+            Ok(none.insert(open_writer(file)?))
+        }
     }
 }

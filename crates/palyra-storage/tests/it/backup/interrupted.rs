@@ -78,7 +78,8 @@ impl Story {
         let opened = if target.options.config.url.is_empty() {
             Database::open(target.options.clone()).await.map_err(|error| error.code())
         } else {
-            // An empty database would be migrated by opening it.
+            let refused = Database::open(target.options.clone()).await.unwrap_err();
+            assert_eq!(refused.code(), ErrorCode::StorageUnfinishedRestore, "{when}");
             match target.restore(&self.file).await {
                 Ok(_) => Err(ErrorCode::StorageUnfinishedRestore),
                 Err(_) => Ok(target.open().await),

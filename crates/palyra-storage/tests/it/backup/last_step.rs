@@ -65,7 +65,7 @@ impl Story {
             blobs.get(id).await.unwrap();
         }
         db.close().await;
-        assert_eq!(files(self.target.folder.path()).len(), self.ids.len());
+        assert_eq!(files(&self.target.folder.path().join("blobs")).len(), self.ids.len());
         let again = self.target.restore(&self.file).await.unwrap_err();
         check_code(&again, ErrorCode::BackupTargetInUse);
     }
