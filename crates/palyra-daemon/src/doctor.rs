@@ -9,6 +9,7 @@ use std::time::Instant;
 
 use axum::body::Bytes;
 use palyra_common::api::{Check, CheckState, Doctor};
+use palyra_common::{ErrorCode, StableErrorEnvelope};
 use palyra_identity::AuthError;
 use palyra_storage::lease::LeaseName;
 use palyra_vault::KeyState;
@@ -21,6 +22,9 @@ pub(crate) use preflight::run as preflight;
 /// A database that takes longer than this for one small write makes everything slow.
 const SLOW_WRITE_MS: u128 = 250;
 
+/// How many secrets that cannot be opened are named.
+const NAMED: usize = 10;
+
 /// All checks of the running daemon.
 pub(crate) async fn inside(app: &App) -> Doctor {
     let data_dir = &app.place.data_dir;
@@ -28,7 +32,7 @@ pub(crate) async fn inside(app: &App) -> Doctor {
         database(app).await,
         blobs(app).await,
         leases(app).await,
-        vault(app).await,
+        secrets(app, vault(app).await).await,
         owner(app).await,
         configuration(app),
         checks::private_folder(data_dir),
@@ -124,6 +128,25 @@ async fn vault(app: &App) -> Check {
             advised(failed, envelope.recovery_hint())
         }
     }
+}
+
+/// Adds to what is said of the vault which secrets cannot be opened.
+async fn secrets(app: &App, vault: Check) -> Check {
+    // Without its database it has failed already.
+    let damaged = app.vault.damaged().await.unwrap_or_default();
+    if damaged.is_empty() {
+        return vault;
+    }
+    let mut names: Vec<_> = damaged.iter().take(NAMED).map(ToString::to_string).collect();
+    if damaged.len() > NAMED {
+        names.push(format!("{} more", damaged.len() - NAMED));
+    }
+    let what = format!("these secrets do not match their seal: {}", names.join(", "));
+    let told = StableErrorEnvelope::new(ErrorCode::VaultDamaged, what);
+    let seen = format!("{}; {told}", vault.seen);
+    let advice = [vault.advice.as_deref(), Some(told.recovery_hint())];
+    let advice = advice.into_iter().flatten().collect::<Vec<_>>().join(" ");
+    advised(check(&vault.name, CheckState::Failed, seen), advice)
 }
 
 /// Of the file as it is now, which may have been edited since it was read.

@@ -6,9 +6,11 @@ use std::path::PathBuf;
 use clap::builder::{PathBufValueParser, TypedValueParser};
 use clap::{Parser, Subcommand};
 use palyra_common::data_dir::{self, Surroundings};
+use palyra_common::shapes;
 use palyra_storage::StorageUrl;
 
 use crate::config::Given;
+use crate::failure::Failure;
 
 /// The Palyra daemon.
 ///
@@ -39,7 +41,8 @@ pub(crate) struct Flags {
     #[arg(long, value_name = "ADDRESS", global = true)]
     grpc_bind: Option<String>,
 
-    /// A database that several nodes share, as postgres://…, instead of the SQLite file
+    /// A database that several nodes share, as postgres://…, instead of the SQLite file; one with a
+    /// password belongs in the configuration file or in PALYRA_STORAGE_URL
     #[arg(long, value_name = "URL", global = true)]
     storage_url: Option<StorageUrl>,
 
@@ -133,6 +136,19 @@ impl Flags {
             home: std::env::var_os("HOME"),
         };
         data_dir::locate(self.data_dir.clone(), around)
+    }
+
+    /// Refuses what every process of the machine could read.
+    pub(crate) fn check(&self) -> Result<(), Failure> {
+        const KEY: &str = "storage.url";
+        let url = self.storage_url.as_ref().map(StorageUrl::expose).unwrap_or_default();
+        if !shapes::could_hold_password(KEY, url) {
+            return Ok(());
+        }
+        let what = "--storage-url holds a password, and every process of the machine can read an \
+                    argument; set it with `palyra config set storage.url -`, which asks for it, or \
+                    give it in the variable PALYRA_STORAGE_URL";
+        Err(Failure::Option { what: what.into() })
     }
 
     /// What the command line and the environment say about options.

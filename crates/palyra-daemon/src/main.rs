@@ -46,6 +46,7 @@ fn main() -> ExitCode {
 }
 
 fn run(flags: &Flags) -> Result<ExitCode, Failure> {
+    flags.check()?;
     match &flags.command {
         Some(Command::Openapi) => {
             print(&transport::http::openapi());

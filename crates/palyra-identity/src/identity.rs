@@ -69,6 +69,27 @@ impl Identity {
         self.authenticate(Kind::Login, Digest::of_presented("", cookie_secret)).await
     }
 
+    /// What a credential allows now that was authenticated a while ago: for work that takes long.
+    pub async fn look_again(&self, access: &Access) -> Result<Access, AuthError> {
+        let credential = access.credential;
+        let look = move |tx: &mut Tx<'_>| {
+            let stored = match credential {
+                Credential::LocalOwner => return Ok(None),
+                Credential::Token(id) => api_tokens::by_id(tx, id)?,
+                Credential::Login(id) => console_logins::by_id(tx, id)?,
+            };
+            Standing::complete(tx, stored)
+        };
+        match (credential, self.0.db.read(look).await?) {
+            (Credential::LocalOwner, _) => Ok(Access::local_owner()),
+            (_, Some(standing)) => {
+                let judged = standing.judge(self.now(), self.0.logins.idle);
+                judged.map_err(|refusal| self.refused(refusal))
+            }
+            (_, None) => Err(self.refused(Refusal::Invalid)),
+        }
+    }
+
     /// Refuses a change whose CSRF token is not the one of this cookie.
     pub fn verify_csrf(&self, cookie_secret: &str, presented: &str) -> Result<(), AuthError> {
         if csrf::matches(cookie_secret, presented) {

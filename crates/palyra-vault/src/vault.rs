@@ -2,6 +2,7 @@
 
 mod audit;
 mod bound;
+mod damage;
 mod feed;
 mod keys;
 mod list;
@@ -35,6 +36,7 @@ use crate::source::{KeyProblem, Source};
 use crate::store::secrets::{self, Locked, Set};
 use crate::store::vault_keys;
 use audit::Entry;
+use damage::Damage;
 use recent::Recent;
 use stand_in::Noted;
 
@@ -98,6 +100,7 @@ struct Inner {
     recent: Recent,
     noted: Noted,
     redactor: Redactor,
+    damage: Damage,
     /// Only one at a time tells the redactor what has changed.
     feeding: tokio::sync::Mutex<()>,
 }

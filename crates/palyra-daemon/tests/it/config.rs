@@ -257,6 +257,22 @@ fn a_password_is_never_shown() {
     assert!(!told.contains("geheim@"), "{told}");
 }
 
+/// Everybody on the machine can read the arguments of a program.
+#[test]
+fn a_password_is_no_argument() {
+    let folder = tempfile::tempdir().unwrap();
+    for url in ["postgres://anna:geheim@db/x", "postgres://db/x?password=geheim"] {
+        for command in [&[][..], &["config", "show"], &["preflight"]] {
+            let asked = [&["--storage-url", url], command].concat();
+            let refused = run(folder.path(), &asked, &[]);
+            let told = String::from_utf8_lossy(&refused.stderr).into_owned();
+            assert_eq!(refused.status.code(), Some(2), "{told}");
+            assert!(told.contains("config/invalid") && !told.contains("geheim"), "{told}");
+            assert!(told.contains("PALYRA_STORAGE_URL"), "{told}");
+        }
+    }
+}
+
 /// Closed before the answer: the file is written, so it is recorded and in force as well.
 #[test]
 fn a_change_whose_caller_goes_away_is_whole() {

@@ -22,6 +22,7 @@ on_every_engine!(
     whoever_makes_while_the_maker_ends_makes_nothing_that_lasts,
     whoever_has_been_ended_ends_nobody,
     of_two_who_end_each_other_one_does,
+    what_is_looked_at_again_is_what_is_stored,
 );
 
 const MAKER: [Scope; 3] = [Scope::StatusRead, Scope::TokensWrite, Scope::LoginsWrite];
@@ -253,6 +254,23 @@ async fn whoever_has_been_ended_ends_nobody(world: World) {
     }
     access_of(&world, &browser).await;
     assert!(!world.identity.log_out(&by_login, &world.origin).await.unwrap(), "again does no harm");
+}
+
+/// For whoever is in the middle of something when it ends.
+async fn what_is_looked_at_again_is_what_is_stored(world: World) {
+    let by = world.identity.local_owner();
+    let (token, login) = (world.token(&by, &MAKER).await, world.login().await);
+    let (by_token, by_login) =
+        (world.access(&token).await.unwrap(), access_of(&world, &login).await);
+    for access in [&by, &by_token, &by_login] {
+        assert_eq!(world.identity.look_again(access).await.unwrap(), *access);
+    }
+    world.identity.revoke_token(&by, token.token.id, &world.origin).await.unwrap();
+    world.identity.log_out(&by_login, &world.origin).await.unwrap();
+    for access in [&by_token, &by_login] {
+        let refusal = refused(world.identity.look_again(access).await);
+        assert_eq!(refusal, ErrorCode::AuthRevoked);
+    }
 }
 
 async fn of_two_who_end_each_other_one_does(world: World) {

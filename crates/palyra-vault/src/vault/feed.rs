@@ -70,6 +70,8 @@ impl RedactionFeed {
             return Ok(());
         }
         let new = if new.is_empty() { Vec::new() } else { self.values(new).await? };
+        let damaged = new.iter().filter(|(_, _, value)| value.is_none());
+        vault.0.damage.change(damaged.map(|(mark, ..)| mark.clone()).collect(), &gone);
         let redactor = vault.0.redactor.clone();
         let changing = tokio::task::spawn_blocking(move || redactor.change(new, gone));
         changing.await.map_err(|_| StorageError::ShuttingDown.into())
@@ -102,8 +104,10 @@ impl RedactionFeed {
         let open = |row: Locked| {
             let value = unlock(&key, &row);
             // One damaged secret keeps no other from being redacted.
-            let told =
-                |error: &VaultError| tracing::warn!(error = %describe(error), "cannot be redacted");
+            let told = |error: &VaultError| {
+                let code = error.code();
+                tracing::warn!(%code, error = %describe(error), "cannot be redacted");
+            };
             (row.wrapped_key, row.name, value.inspect_err(told).ok())
         };
         Ok(rows.into_iter().map(open).collect())

@@ -6,6 +6,7 @@ use std::sync::{Arc, RwLock};
 use palyra_common::time::Clock;
 use palyra_storage::{Database, describe};
 
+use super::damage::Damage;
 use super::recent::Recent;
 use super::stand_in::Noted;
 use super::{Inner, Vault};
@@ -53,6 +54,7 @@ impl Vault {
             recent: Recent::default(),
             noted: Noted::default(),
             redactor,
+            damage: Damage::default(),
             feeding: tokio::sync::Mutex::new(()),
         };
         Ok(Self(Arc::new(inner)))

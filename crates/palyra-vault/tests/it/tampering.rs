@@ -2,10 +2,15 @@
 
 use palyra_common::error::ErrorCode;
 use palyra_storage::{Sql, params, sql};
+use palyra_vault::NewMaster;
 
-use crate::world::{World, get, on_every_engine};
+use crate::world::{World, anna, get, name, on_every_engine, set};
 
-on_every_engine!(every_flipped_byte_is_noticed, rows_that_change_places_are_noticed);
+on_every_engine!(
+    every_flipped_byte_is_noticed,
+    rows_that_change_places_are_noticed,
+    secrets_that_cannot_be_opened_are_named,
+);
 
 const READ: Sql = sql!(
     "SELECT wrapped_key, ciphertext FROM secrets
@@ -86,4 +91,27 @@ async fn rows_that_change_places_are_noticed(world: World) {
     write(&world, "a", 2, new).await;
     assert_eq!(get(&world.vault, "global/a").await.unwrap(), "newer value of a");
     assert_eq!(get(&world.vault, "global/b").await.unwrap(), "value of b");
+}
+
+/// As far as the next start finds out, which reads every value for redaction.
+async fn secrets_that_cannot_be_opened_are_named(world: World) {
+    for secret in ["global/a", "global/b", "global/c"] {
+        world.set(secret, "value").await;
+    }
+    for name in ["a", "b"] {
+        let mut row = read(&world, name, 1).await;
+        row.1[30] ^= 1;
+        write(&world, name, 1, row).await;
+    }
+    assert!(world.vault.damaged().await.unwrap().is_empty(), "nobody has looked");
+    let vault = world.reopened().await;
+    assert_eq!(vault.damaged().await.unwrap(), ["global/a", "global/b"].map(name));
+    // What is set again, or deleted, is no longer read; a rotation opens nothing.
+    set(&vault, "global/a", "value again").await.unwrap();
+    assert_eq!(vault.damaged().await.unwrap(), ["global/b"].map(name));
+    vault.rotate_master(NewMaster::Generated, &anna()).await.unwrap();
+    let vault = world.reopened().await;
+    assert_eq!(vault.damaged().await.unwrap(), ["global/b"].map(name));
+    vault.delete(&name("global/b"), &anna()).await.unwrap();
+    assert!(vault.damaged().await.unwrap().is_empty());
 }

@@ -29,17 +29,23 @@ pub(crate) struct Arguments {
 pub(super) fn run(context: &Context, arguments: &Arguments) -> Outcome {
     match check(context, &arguments.file) {
         Ok(found) => {
-            let mut report = found.clone();
-            report["fault"] = Value::Null;
-            context.out().show(&report, |out, _| text(out, &arguments.file, &found))
+            context.out().show(&report(&found, None), |out, _| text(out, &arguments.file, &found))
         }
         Err(Failure::Told(fault)) if Exit::of(&fault) == Exit::Faults => {
-            let report = json!({ "fault": &fault });
+            let report = report(&Value::Null, Some(&fault));
             context.out().show(&report, |out, _| faulty(out, &arguments.file, &fault))?;
             Err(Failure::Faults)
         }
         Err(failure) => Err(failure),
     }
+}
+
+/// Of one shape, whatever was found. Of a file with a fault nothing else is certain, and a copy tells
+/// less of itself than a backup.
+fn report(found: &Value, fault: Option<&StableErrorEnvelope>) -> Value {
+    let names = ["kind", "schema", "engine", "made_at", "rows", "blobs", "missing_blobs"];
+    let facts = names.iter().map(|name| ((*name).to_owned(), found[name].clone()));
+    facts.chain([("fault".to_owned(), json!(fault))]).collect()
 }
 
 fn faulty(out: &Output, file: &Path, fault: &StableErrorEnvelope) -> String {
@@ -57,7 +63,11 @@ fn faulty(out: &Output, file: &Path, fault: &StableErrorEnvelope) -> String {
 pub(super) fn check(context: &Context, file: &Path) -> Result<Value, Failure> {
     // An option could stand where a file is meant.
     let file = std::path::absolute(file).map_err(|error| Failure::file(file, error))?;
-    palyrad::ask(context, &["verify-backup".as_ref(), "--json".as_ref(), file.as_os_str()])
+    let progress = context.out().progress("{spinner} checking, {elapsed}");
+    let asked = ["verify-backup".as_ref(), "--json".as_ref(), file.as_os_str()];
+    let found = palyrad::ask(context, &asked);
+    progress.finish_and_clear();
+    found
 }
 
 fn text(out: &Output, file: &Path, found: &Value) -> String {

@@ -1,12 +1,15 @@
+use std::future::Future;
 use std::io::{self, Write};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use axum::body::{Body, Bytes};
 use axum::extract::State;
 use axum::http::header;
 use axum::response::{IntoResponse, Response};
+use futures_util::Stream;
 use palyra_common::ErrorCode;
 use palyra_common::runtime_contracts::Scope;
+use palyra_identity::AuthError;
 use palyra_storage::backup::{self, Progress};
 use palyra_storage::describe;
 use tokio::sync::{mpsc, watch};
@@ -27,9 +30,13 @@ pub(crate) struct BackupFile(Vec<u8>);
 /// How long a reader may take for one piece: until then retention waits on all nodes.
 const READER_PATIENCE: Duration = Duration::from_secs(60);
 
+/// How often it is looked whether the credential still counts: as soon as a revocation is to.
+const LOOK_EVERY: Duration = Duration::from_secs(1);
+
 /// Makes a backup of everything but the master key, and sends it as it is made
 ///
-/// If it fails on the way the connection breaks off, and the file lacks its last entry. The answer
+/// If it fails on the way, or the credential ends, the connection breaks off, and the file lacks its
+/// last entry. The answer
 /// is the file itself, which is kept nowhere else, so there is no Idempotency-Key: asked again, it
 /// makes another.
 #[utoipa::path(post, path = "/admin/v1/backups", tag = "backups", responses(
@@ -65,16 +72,32 @@ pub(crate) async fn create_backup(State(app): State<App>, caller: Caller) -> Ans
             }
         }
     });
+    let may_go_on = move || {
+        let (app, access) = (app.clone(), caller.access.clone());
+        async move { app.identity.look_again(&access).await?.require(Scope::BackupsCreate) }
+    };
     let kind = [(header::CONTENT_TYPE, "application/gzip")];
-    Ok((kind, Body::from_stream(tokio_stream(body))).into_response())
+    Ok((kind, Body::from_stream(pieces_while(body, LOOK_EVERY, may_go_on))).into_response())
 }
 
-fn tokio_stream(
+/// The pieces, for as long as whoever asked may have them: that can end before the backup does.
+fn pieces_while<F: Future<Output = Result<(), AuthError>>>(
     body: mpsc::Receiver<io::Result<Bytes>>,
-) -> impl futures_util::Stream<Item = io::Result<Bytes>> {
-    futures_util::stream::unfold(body, |mut body| async {
-        let piece = body.recv().await?;
-        Some((piece, body))
+    look_every: Duration,
+    may_go_on: impl Fn() -> F,
+) -> impl Stream<Item = io::Result<Bytes>> {
+    futures_util::stream::unfold((body, Instant::now(), may_go_on), move |state| async move {
+        let (mut body, mut looked, may_go_on) = state;
+        let mut piece = body.recv().await?;
+        if looked.elapsed() >= look_every {
+            if let Err(error) = may_go_on().await {
+                let (code, error) = (error.code(), describe(&error));
+                tracing::warn!(%code, error, "a backup was broken off");
+                piece = Err(io::Error::other(error));
+            }
+            looked = Instant::now();
+        }
+        Some((piece, (body, looked, may_go_on)))
     })
 }
 
@@ -95,3 +118,6 @@ impl Write for Pieces {
         Ok(())
     }
 }
+
+#[cfg(test)]
+mod tests;
