@@ -1,12 +1,13 @@
 //! What tests of this workspace share: a throw-away Postgres and a proxy that cuts connections at
 //! COMMIT, an S3 server with faults, child processes to kill and restart, crash points, a fake
-//! clock, printed seeds, full disks, figures of benches.
+//! clock, printed seeds, full disks, stories on every engine, figures of benches.
 //!
 //! A dev-dependency only. It never links a database driver: Postgres is driven through its own
 //! installed programs. Whatever is started here ends and is removed with the test process, also
 //! when that process is killed with SIGKILL.
 
 mod account;
+mod engines;
 mod entropy;
 mod guard;
 mod tool;

@@ -15,6 +15,7 @@ use palyra_policy::outbox::Repeat;
 use palyra_storage::lease::{Lease, LeaseName, Leases};
 use palyra_storage::{Database, OpenOptions};
 use palyra_testkit::clock::FakeClock;
+pub(crate) use palyra_testkit::on_every_engine;
 use palyra_testkit::postgres::{DatabaseLocale, PostgresServer, TestDatabase};
 
 /// The start of fake time.
@@ -211,21 +212,3 @@ pub(crate) fn name(stored: &Stored) -> String {
         part => format!("{}/{part}", stored.key.envelope),
     }
 }
-
-macro_rules! on_every_engine {
-    ($($story:ident),+ $(,)?) => {
-        mod sqlite {
-            $(#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-            async fn $story() {
-                super::$story(crate::world::World::sqlite().await).await;
-            })+
-        }
-        mod postgres {
-            $(#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-            async fn $story() {
-                super::$story(crate::world::World::postgres().await).await;
-            })+
-        }
-    };
-}
-pub(crate) use on_every_engine;

@@ -11,6 +11,7 @@ use palyra_connector_core::{
 use palyra_gateway::{ChannelRouter, Mirror, Preview, Rules};
 use palyra_storage::{Database, OpenOptions};
 use palyra_testkit::clock::FakeClock;
+pub(crate) use palyra_testkit::on_every_engine;
 use palyra_testkit::postgres::{DatabaseLocale, PostgresServer, TestDatabase};
 
 pub(crate) const START: Timestamp = Timestamp::from_unix_millis(1_700_000_000_000);
@@ -91,21 +92,3 @@ pub(crate) fn message(id: &str, text: &str) -> InboundEvent {
         cursor: None,
     }
 }
-
-macro_rules! on_every_engine {
-    ($($story:ident),+ $(,)?) => {
-        mod sqlite {
-            $(#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-            async fn $story() {
-                super::$story(crate::world::World::sqlite().await).await;
-            })+
-        }
-        mod postgres {
-            $(#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-            async fn $story() {
-                super::$story(crate::world::World::postgres().await).await;
-            })+
-        }
-    };
-}
-pub(crate) use on_every_engine;

@@ -11,6 +11,7 @@ use palyra_identity::{
 };
 use palyra_storage::{Database, JournalStore, OpenOptions};
 use palyra_testkit::clock::FakeClock;
+pub(crate) use palyra_testkit::on_every_engine;
 use palyra_testkit::postgres::{DatabaseLocale, PostgresServer, TestDatabase};
 
 /// The start of fake time.
@@ -127,22 +128,3 @@ pub(crate) fn new_token(scopes: &[Scope]) -> NewToken {
 pub(crate) fn refused<T: std::fmt::Debug>(result: Result<T, AuthError>) -> ErrorCode {
     result.unwrap_err().code()
 }
-
-/// Stamps each story on every engine.
-macro_rules! on_every_engine {
-    ($($story:ident),+ $(,)?) => {
-        mod sqlite {
-            $(#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-            async fn $story() {
-                super::$story(crate::world::World::sqlite().await).await;
-            })+
-        }
-        mod postgres {
-            $(#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-            async fn $story() {
-                super::$story(crate::world::World::postgres().await).await;
-            })+
-        }
-    };
-}
-pub(crate) use on_every_engine;

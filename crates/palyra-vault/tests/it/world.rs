@@ -7,6 +7,7 @@ use palyra_common::time::{Duration, Timestamp};
 use palyra_storage::journal::Recorded;
 use palyra_storage::{Database, JournalStore, OpenOptions, Sql, params, sql};
 use palyra_testkit::clock::FakeClock;
+pub(crate) use palyra_testkit::on_every_engine;
 use palyra_testkit::postgres::{DatabaseLocale, PostgresServer, TestDatabase};
 use palyra_vault::{
     Actor, KeySource, PAGE_LIMIT, Redactor, SecretInfo, SecretName, SecretString, Use, Vault,
@@ -156,22 +157,3 @@ pub(crate) async fn get(vault: &Vault, secret: &str) -> Result<String, VaultErro
     let value = vault.get(&name(secret), &reading("a test")).await?;
     Ok(value.expose().to_owned())
 }
-
-/// Stamps each story on every engine.
-macro_rules! on_every_engine {
-    ($($story:ident),+ $(,)?) => {
-        mod sqlite {
-            $(#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-            async fn $story() {
-                super::$story(crate::world::World::sqlite().await).await;
-            })+
-        }
-        mod postgres {
-            $(#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-            async fn $story() {
-                super::$story(crate::world::World::postgres().await).await;
-            })+
-        }
-    };
-}
-pub(crate) use on_every_engine;
