@@ -114,8 +114,8 @@ impl Client {
 
     /// Checks the whole audit trail.
     pub async fn verify_events(&self) -> Result<AuditVerified, ClientError> {
-        let request = self.admin(Method::POST, &["events", "verify"]).timeout(LONG_WORK);
-        self.decode(self.accepted(request).await?).await
+        let request = self.admin(Method::POST, &["events", "verify"]);
+        self.decode(self.accepted(self.patient(request, LONG_WORK)?).await?).await
     }
 
     /// A page of API tokens; `after` is the `next` of the page before.
@@ -172,8 +172,9 @@ impl Client {
 
     /// Changes the master key.
     pub async fn rotate_master(&self, rotate: &RotateMaster) -> Result<MasterRotated, ClientError> {
-        let request = self.admin(Method::POST, &["secrets", "rotate-master"]).timeout(LONG_WORK);
-        let response = self.accepted(self.with_json(request, rotate)?).await?;
+        let request = self.admin(Method::POST, &["secrets", "rotate-master"]);
+        let request = self.patient(self.with_json(request, rotate)?, LONG_WORK)?;
+        let response = self.accepted(request).await?;
         self.decode(response).await
     }
 

@@ -39,36 +39,20 @@ pub struct Client {
 impl Client {
     /// A client for `target`. Nothing is sent yet.
     pub fn new(target: Target) -> Result<Self, ClientError> {
-        // reqwest asks for the provider of the process and panics without one. Whoever has chosen
-        // before us has chosen.
-        let _ = rustls::crypto::ring::default_provider().install_default();
-        let builder = reqwest::Client::builder()
-            .user_agent(concat!("palyra/", env!("CARGO_PKG_VERSION")))
-            .connect_timeout(CONNECT_TIMEOUT)
-            .read_timeout(SILENCE_TIMEOUT)
-            .http1_only()
-            // A redirect would carry the token to wherever it points.
-            .redirect(redirect::Policy::none());
-        let (builder, base) = match &target {
-            Target::Local { .. } => {
-                let builder = builder.no_proxy().tls_certs_only([]);
-                let builder = match target.socket() {
-                    Some(socket) => builder.unix_socket(socket),
-                    None => builder,
-                };
-                (builder, Url::parse("http://localhost/"))
-            }
-            // A proxy would take elsewhere what is to stay on this machine; and without encryption
-            // no certificates need to be read.
-            Target::Remote { host, .. } if host.is_plain() => {
-                (builder.no_proxy().tls_certs_only([]), Ok(host.url().clone()))
-            }
-            Target::Remote { host, .. } => (builder.https_only(true), Ok(host.url().clone())),
-        };
-        let unusable = |what| ClientError::Unreachable { target: target.to_string(), what };
-        let base = base.map_err(|error| unusable(error.to_string()))?;
-        let http = builder.build().map_err(|error| unusable(root_cause(&error)))?;
+        let (http, base) = connection(&target, SILENCE_TIMEOUT)?;
         Ok(Self { http, base, target })
+    }
+
+    /// A request for work during which nothing is said for as long as `limit`.
+    pub(crate) fn patient(
+        &self,
+        request: RequestBuilder,
+        limit: Duration,
+    ) -> Result<RequestBuilder, ClientError> {
+        let (patient, _) = connection(&self.target, limit)?;
+        let unusable = |error: reqwest::Error| self.unexpected(root_cause(&error));
+        let request = request.timeout(limit).build().map_err(unusable)?;
+        Ok(RequestBuilder::from_parts(patient, request))
     }
 
     /// To whom this client speaks.
@@ -160,6 +144,40 @@ impl Client {
 
 /// `segment` as it stays in a path. Dots alone would be taken out, and what is left would name
 /// something else; so they become a name that nothing has.
+/// What speaks to `target`, and where it is. After `silence` the other side counts as gone.
+fn connection(target: &Target, silence: Duration) -> Result<(reqwest::Client, Url), ClientError> {
+    // reqwest asks for the provider of the process and panics without one. Whoever has chosen before
+    // us has chosen.
+    let _ = rustls::crypto::ring::default_provider().install_default();
+    let builder = reqwest::Client::builder()
+        .user_agent(concat!("palyra/", env!("CARGO_PKG_VERSION")))
+        .connect_timeout(CONNECT_TIMEOUT)
+        .read_timeout(silence)
+        .http1_only()
+        // A redirect would carry the token to wherever it points.
+        .redirect(redirect::Policy::none());
+    let (builder, base) = match target {
+        Target::Local { .. } => {
+            let builder = builder.no_proxy().tls_certs_only([]);
+            let builder = match target.socket() {
+                Some(socket) => builder.unix_socket(socket),
+                None => builder,
+            };
+            (builder, Url::parse("http://localhost/"))
+        }
+        // A proxy would take elsewhere what is to stay on this machine; and without encryption
+        // no certificates need to be read.
+        Target::Remote { host, .. } if host.is_plain() => {
+            (builder.no_proxy().tls_certs_only([]), Ok(host.url().clone()))
+        }
+        Target::Remote { host, .. } => (builder.https_only(true), Ok(host.url().clone())),
+    };
+    let unusable = |what| ClientError::Unreachable { target: target.to_string(), what };
+    let base = base.map_err(|error| unusable(error.to_string()))?;
+    let http = builder.build().map_err(|error| unusable(root_cause(&error)))?;
+    Ok((http, base))
+}
+
 fn kept(segment: &str) -> &str {
     match segment {
         "." => "%2E",

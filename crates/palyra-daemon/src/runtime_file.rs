@@ -1,6 +1,7 @@
 //! `runtime.json`: how local programs find a running daemon.
 
-use std::path::PathBuf;
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
 
 use palyra_common::data_dir::{self, RUNTIME_FILE, Running};
 
@@ -8,7 +9,11 @@ use crate::app::App;
 use crate::config::Given;
 
 /// The file, for as long as the daemon runs. It is removed at an orderly stop.
-pub(crate) struct RuntimeFile(PathBuf);
+pub(crate) struct RuntimeFile {
+    path: PathBuf,
+    text: String,
+    socket: Option<u64>,
+}
 
 impl RuntimeFile {
     pub(crate) fn write(app: &App) -> std::io::Result<Self> {
@@ -25,16 +30,24 @@ impl RuntimeFile {
         let path = app.place.data_dir.join(RUNTIME_FILE);
         let text = serde_json::to_string_pretty(&running)? + "\n";
         crate::config::write(&path, &text)?;
-        Ok(Self(path))
+        Ok(Self { path, text, socket: inode(&app.place.socket) })
     }
 
-    /// Removes the file and the socket, which nobody listens on any more.
+    /// Removes the file and the socket, which nobody listens on any more. The next daemon may have
+    /// put its own in their place while this one let its requests end.
     pub(crate) fn remove(self, app: &App) {
-        for path in [&self.0, &app.place.socket] {
-            // What is left behind after a crash is no worse.
-            let _ = std::fs::remove_file(path);
+        // What is left behind after a crash is no worse.
+        if std::fs::read_to_string(&self.path).is_ok_and(|text| text == self.text) {
+            let _ = std::fs::remove_file(&self.path);
+        }
+        if self.socket.is_some() && inode(&app.place.socket) == self.socket {
+            let _ = std::fs::remove_file(&app.place.socket);
         }
     }
+}
+
+fn inode(path: &Path) -> Option<u64> {
+    std::fs::symlink_metadata(path).ok().map(|found| found.ino())
 }
 
 /// As a command line would have them. The file is named by its whole path.

@@ -87,8 +87,11 @@ async fn work(
     let file = RuntimeFile::write(&app).map_err(|error| Failure::Startup(error.into()))?;
     let (keeper, node) = LeaseKeeper::new(app.db.clone(), app.leases.clone());
     let (stopping, stopped) = watch::channel(false);
+    // Those who hold leases need them until they have ended.
+    let (releasing, released) = watch::channel(false);
+    let mut keeping = Services::default();
+    keeping.spawn("leases", keeper.run(until(released)));
     let mut services = Services::default();
-    services.spawn("leases", keeper.run(until(stopped.clone())));
     services.spawn("retention", sweeper(&app).run(until(stopped.clone())));
     services.spawn("vault", app.vault.feed().run(until(stopped.clone())));
     services.spawn("channels", supervisor.run(until(stopped.clone())));
@@ -108,10 +111,13 @@ async fn work(
         reason = stop::asked(asked) => Ok(reason),
         reason = node::must_stop(node, &app.leases_healthy) => reason,
         failure = services.first_end() => Err(failure),
+        failure = keeping.first_end() => Err(failure),
     };
     tracing::info!(reason = reason.as_ref().map_or("a service has ended", |told| told), "stopping");
     stopping.send_replace(true);
     services.all_end().await;
+    releasing.send_replace(true);
+    keeping.all_end().await;
     // A backup whose reader is gone ends by itself, and holds the database until then.
     let drain = app.config().http.drain_timeout.into();
     drop(tokio::time::timeout(drain, app.backing_up.lock()).await);

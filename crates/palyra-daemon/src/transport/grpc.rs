@@ -2,6 +2,7 @@
 
 mod auth;
 mod gateway;
+mod health;
 mod incoming;
 
 use tokio::net::TcpListener;
@@ -28,17 +29,17 @@ pub(crate) async fn serve(
     listener: TcpListener,
     mut stop: watch::Receiver<bool>,
 ) -> anyhow::Result<()> {
-    let (health, health_service) = tonic_health::server::health_reporter();
+    let (reporter, health_service) = tonic_health::server::health_reporter();
     let reflection = tonic_reflection::server::Builder::configure()
         .register_encoded_file_descriptor_set(proto::DESCRIPTORS)
         .register_encoded_file_descriptor_set(tonic_health::pb::FILE_DESCRIPTOR_SET)
         .build_v1()?;
     let limits = app.config();
     let largest = limits.grpc.max_message_bytes as usize;
-    let health_service = health_service.max_decoding_message_size(largest);
+    let health_service = health_service.max_decoding_message_size(health::LARGEST);
     let reflection = reflection.max_decoding_message_size(largest);
     let gateway = gateway::service(app.clone()).max_decoding_message_size(largest);
-    health.set_serving::<gateway::Server>().await;
+    let following = tokio::spawn(health::follow(reporter, app.clone(), stop.clone()));
     let routes = Routes::new(health_service).add_service(reflection).add_service(gateway).prepare();
     let (drain, stopping) = (limits.http.drain_timeout, stop.clone());
     let stopped = async move {
@@ -60,13 +61,15 @@ pub(crate) async fn serve(
         .layer(auth::AuthLayer::new(app))
         .add_routes(routes)
         .serve_with_incoming_shutdown(incoming, stopped);
-    tokio::select! {
+    let ended = tokio::select! {
         served = served => Ok(served?),
         () = too_late(stopping, drain.into()) => {
             tracing::warn!("gRPC calls under way were cut off");
             Ok(())
         }
-    }
+    };
+    following.abort();
+    ended
 }
 
 /// Returns when the stop was asked for longer ago than calls may go on.

@@ -108,6 +108,9 @@ fn the_api_is_as_it_is_described() {
     let panicked = daemon.process.logs().contains("panicked");
     assert!(!panicked, "{}", daemon.process.logs());
     assert_eq!(daemon.local("GET", "/readyz", "").status, 200);
+    // Otherwise most of the questions were answered with that alone.
+    let bearer = format!("Authorization: Bearer {secret}");
+    assert_eq!(daemon.tcp("GET", "/admin/v1/whoami", &[&bearer], "").status, 200);
     let verified = daemon.local("POST", "/admin/v1/events/verify", "").json();
     assert_eq!(verified["fault"], Value::Null, "{verified}");
 }

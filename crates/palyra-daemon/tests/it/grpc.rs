@@ -259,7 +259,8 @@ async fn a_message_of_more_than_a_mebibyte_is_refused() {
     assert!(get_health(channel.clone(), &secret, (1 << 20) - 64).await.unwrap().ready);
     let large = get_health(channel.clone(), &secret, (1 << 20) + 1).await.unwrap_err();
     assert_eq!(large.code(), Code::OutOfRange, "{large:?}");
-    let service = "x".repeat((1 << 20) + 1);
+    // Who needs no login has less to say.
+    let service = "x".repeat(1 << 10);
     let large = HealthClient::new(channel).check(HealthCheckRequest { service }).await;
     assert_eq!(large.unwrap_err().code(), Code::OutOfRange);
 }
@@ -371,13 +372,54 @@ async fn connections_that_say_nothing_make_room() {
     assert!(tokio::time::timeout(LIMIT, waiting).await.unwrap().unwrap().ready);
 }
 
+/// They are told, and nobody waits for them until the last moment.
+#[tokio::test(flavor = "multi_thread")]
+async fn whoever_watches_the_health_is_let_go_by_the_stop() {
+    let (mut daemon, _folder) = Daemon::with_config("[http]\ndrain_timeout = \"10m\"\n");
+    let mut client = HealthClient::new(channel(&daemon).await);
+    let mut watched = Vec::new();
+    for service in ["", SERVICE] {
+        let request = HealthCheckRequest { service: service.into() };
+        let mut stream = client.watch(request).await.unwrap().into_inner();
+        let told = stream.message().await.unwrap().unwrap();
+        assert_eq!(told.status(), ServingStatus::Serving);
+        watched.push(stream);
+    }
+    let ended = tokio::task::block_in_place(|| daemon.process.terminate(LIMIT).unwrap());
+    assert!(matches!(ended, Termination::Orderly(status) if status.success()), "{ended:?}");
+    for mut stream in watched {
+        let told = stream.message().await.unwrap().unwrap();
+        assert_eq!(told.status(), ServingStatus::NotServing);
+        assert!(matches!(stream.message().await, Ok(None) | Err(_)), "and nothing more");
+    }
+}
+
+/// As `/readyz` does.
+#[tokio::test(flavor = "multi_thread")]
+async fn the_health_service_follows_the_database() {
+    let daemon = Daemon::start();
+    let mut client = HealthClient::new(channel(&daemon).await);
+    let request = HealthCheckRequest { service: SERVICE.into() };
+    let mut stream = client.watch(request).await.unwrap().into_inner();
+    let path = daemon.process.data_dir().unwrap().join("palyra.db");
+    let moved = path.with_extension("moved");
+    for status in [ServingStatus::Serving, ServingStatus::NotServing, ServingStatus::Serving] {
+        let told = tokio::time::timeout(LIMIT, stream.message()).await.unwrap().unwrap().unwrap();
+        assert_eq!(told.status(), status);
+        let (from, to) = if path.exists() { (&path, &moved) } else { (&moved, &path) };
+        std::fs::rename(from, to).unwrap();
+    }
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn a_stream_that_never_ends_does_not_hold_up_the_stop() {
     let (mut daemon, _folder) = Daemon::with_config("[http]\ndrain_timeout = \"1s\"\n");
-    let request = HealthCheckRequest { service: SERVICE.into() };
-    let mut client = HealthClient::new(channel(&daemon).await);
-    let mut stream = client.watch(request).await.unwrap().into_inner();
-    stream.message().await.unwrap();
+    let (_, secret) = daemon.token(&["status:read"]);
+    let questions =
+        futures_util::stream::iter([list_services()]).chain(futures_util::stream::pending());
+    let mut client = ServerReflectionClient::new(channel(&daemon).await);
+    let stream = client.server_reflection_info(with_token(questions, &secret)).await;
+    stream.unwrap().into_inner().message().await.unwrap();
     let ended = tokio::task::block_in_place(|| daemon.process.terminate(LIMIT).unwrap());
     assert!(matches!(ended, Termination::Orderly(status) if status.success()), "{ended:?}");
     assert!(daemon.process.logs().contains("gRPC calls under way were cut off"));

@@ -57,14 +57,18 @@ pub(crate) async fn guard(State(app): State<App>, request: Request, next: Next) 
 }
 
 async fn admitted(app: &App, mut request: Request, next: Next) -> Answer<Response> {
-    if let Some(Door::Tcp(_)) | None = request.extensions().get::<Door>() {
-        let hosts = app.hosts.load();
-        check_host(&hosts, &request)?;
-        check_origin(&hosts, &request)?;
-    }
-    let _permit = app.requests.try_acquire().map_err(|_| {
-        Refusal::new(ErrorCode::HttpBusy, "more requests are under way than http.max_requests")
-    })?;
+    let _permit = match request.extensions().get::<Door>() {
+        // The owner must get in when nobody else does; http.max_local_connections bounds it.
+        Some(Door::Local) => None,
+        Some(Door::Tcp(_)) | None => {
+            let hosts = app.hosts.load();
+            check_host(&hosts, &request)?;
+            check_origin(&hosts, &request)?;
+            let what = "more requests are under way than http.max_requests";
+            let busy = |_| Refusal::new(ErrorCode::HttpBusy, what);
+            Some(app.requests.try_acquire().map_err(busy)?)
+        }
+    };
     // Kept here until the answer is made, taken where the caller is known.
     let slot = SlotKeeper::default();
     request.extensions_mut().insert(slot.clone());
