@@ -69,12 +69,19 @@ impl Outbox {
         self.db.read(move |tx| crate::store::outbox_lanes::due_connectors(tx, now)).await
     }
 
-    /// When the next entry of a connector is due. Nothing: none is.
+    /// When the next entry of a connector is due. Nothing: none is, or the connector is paused.
     pub async fn next_due(
         &self,
         connector: &ConnectorId,
     ) -> Result<Option<palyra_common::time::Timestamp>, palyra_storage::StorageError> {
         let connector = connector.clone();
-        self.db.read(move |tx| crate::store::outbox_lanes::next_due(tx, &connector)).await
+        let next_due = move |tx: &mut palyra_storage::Tx<'_>| {
+            let queue = crate::store::connectors::queue(tx, &connector)?;
+            match queue.is_some_and(|queue| queue.open) {
+                true => crate::store::outbox_lanes::next_due(tx, &connector),
+                false => Ok(None),
+            }
+        };
+        self.db.read(next_due).await
     }
 }

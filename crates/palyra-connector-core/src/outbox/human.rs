@@ -57,7 +57,7 @@ impl Outbox {
         self.decide(key, Event::Resolved(resolution), wanted, trail).await
     }
 
-    /// Sends a dead entry after all, with the parts that died with it.
+    /// Sends a dead entry after all, with the parts that died with it, from the first one on.
     pub async fn replay(&self, key: &EntryKey, trail: Trail) -> Result<OutboxState, ChannelError> {
         self.decide(key, Event::Replayed, "replayed", trail).await
     }
@@ -79,6 +79,10 @@ impl Outbox {
         let (key, now, dice) = (key.clone(), self.clock.now(), self.dice.clone());
         let decide = move |tx: &mut Tx<'_>| -> Result<OutboxState, ChannelError> {
             let queue = known_queue(tx, &key.connector)?;
+            let key = match event {
+                Event::Replayed => outbox::first_dead_part(tx, &key)?,
+                _ => key.clone(),
+            };
             let Some(stored) = outbox::lock(tx, &key)? else {
                 let ended = outbox::ended::ended(tx, &key)?;
                 let same = ended.filter(|state| was_decided(event, *state));

@@ -39,7 +39,8 @@ impl Outbox {
                 let rules = Rules::of(&queue.settings, Repeat::Never);
                 let mut count = 0;
                 for key in outbox::dead(tx, &connector, reason, limit)? {
-                    // A part that died with one before it was replayed with that.
+                    // A part that died with one before it is replayed with that.
+                    let key = outbox::first_dead_part(tx, &key)?;
                     let Some(stored) = outbox::lock(tx, &key)? else { continue };
                     let changing = Changing { queue: &queue, rules, now, chance: dice.roll() };
                     let changed = changing.apply(tx, &stored, Event::Replayed, &Note::default())?;

@@ -11,6 +11,7 @@ use super::attempt::{Begun, Report, Settled, changing, known_queue, split};
 use super::change::Note;
 use crate::ChannelError;
 use crate::operation::EntryKey;
+use crate::store::outbox::Whose;
 use crate::store::{outbox, outbox_lanes};
 
 impl Outbox {
@@ -51,6 +52,27 @@ impl Outbox {
         repeat: Repeat,
         connector: &ConnectorId,
     ) -> Result<u64, ChannelError> {
+        self.take_over(Whose::BeforeUs(lease.token()), lease, repeat, connector).await
+    }
+
+    /// The same with what the holder itself has written down as begun and is not making: it failed
+    /// before it knew that it was written down, or had begun. Called while it makes no attempt.
+    pub async fn recover_own(
+        &self,
+        lease: &Lease,
+        repeat: Repeat,
+        connector: &ConnectorId,
+    ) -> Result<u64, ChannelError> {
+        self.take_over(Whose::Ours(lease.token()), lease, repeat, connector).await
+    }
+
+    async fn take_over(
+        &self,
+        whose: Whose,
+        lease: &Lease,
+        repeat: Repeat,
+        connector: &ConnectorId,
+    ) -> Result<u64, ChannelError> {
         /// In one transaction.
         const STEP: u32 = 256;
         let mut recovered = 0;
@@ -60,7 +82,7 @@ impl Outbox {
             let recover = move |tx: &mut Tx<'_>| -> Result<u64, ChannelError> {
                 lease.fence(tx)?;
                 let queue = known_queue(tx, &connector)?;
-                let left = outbox::left_behind(tx, &connector, lease.token(), STEP)?;
+                let left = outbox::left_behind(tx, &connector, whose, STEP)?;
                 let mut count = 0;
                 for left in left {
                     let Some(stored) = outbox::lock(tx, &left.key)? else { continue };

@@ -123,6 +123,21 @@ const LEFT_BEHIND: Sql = sql!(concat!(
      ORDER BY envelope_id, part LIMIT $3"
 ));
 
+/// Attempts of the holder itself.
+const OWN: Sql = sql!(concat!(
+    "SELECT ",
+    columns!(""),
+    " FROM outbox
+     WHERE connector_id = $1 AND state = 'sending' AND attempt_token = $2
+     ORDER BY envelope_id, part LIMIT $3"
+));
+
+/// The first part that died with the one that is given, or before it.
+const FIRST_DEAD: Sql = sql!(
+    "SELECT min(part) FROM outbox
+     WHERE connector_id = $1 AND envelope_id = $2 AND part <= $3 AND place = 1 AND state = 'dead'"
+);
+
 const ASIDE: Sql = sql!(concat!(
     "SELECT ",
     columns!(""),
@@ -285,10 +300,30 @@ pub(crate) fn due_heads(
 pub(crate) fn left_behind(
     tx: &mut Tx<'_>,
     connector: &ConnectorId,
-    token: i64,
+    whose: Whose,
     limit: u32,
 ) -> Result<Vec<Stored>, StorageError> {
-    tx.query(&LEFT_BEHIND, params![connector.as_str(), token, limit], |row| read(row, connector))
+    let (statement, token) = match whose {
+        Whose::BeforeUs(token) => (&LEFT_BEHIND, token),
+        Whose::Ours(token) => (&OWN, token),
+    };
+    tx.query(statement, params![connector.as_str(), token, limit], |row| read(row, connector))
+}
+
+/// Where to begin a replay of a dead entry: its parts go out in order, or not at all.
+pub(crate) fn first_dead_part(tx: &mut Tx<'_>, key: &EntryKey) -> Result<EntryKey, StorageError> {
+    let first: Option<i64> = tx.query_one(&FIRST_DEAD, &key_params(key), |row| row.get(0))?;
+    let part = first.and_then(|part| u32::try_from(part).ok()).unwrap_or(key.part);
+    Ok(EntryKey { part, ..key.clone() })
+}
+
+/// Who made attempts that are not under way any more.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Whose {
+    /// Everybody who had another token than this one.
+    BeforeUs(i64),
+    /// Whoever has this token.
+    Ours(i64),
 }
 
 /// Entries of one state that have stepped aside, oldest first, behind `after`.

@@ -7,14 +7,16 @@ use std::time::Duration;
 
 use futures_util::FutureExt;
 use futures_util::future::join_all;
+use palyra_common::runtime_contracts::RetryClass;
 use palyra_common::time::Timestamp;
 use palyra_policy::outbox::{Reconciled, Repeat};
-use palyra_storage::crash_point;
-use palyra_storage::describe;
 use palyra_storage::lease::Lease;
+use palyra_storage::{StorageError, crash_point, describe};
 use tokio::task::JoinSet;
+use tokio::time::Instant;
 
 use super::Shared;
+use crate::ChannelError;
 use crate::adapter::{Admission, ConnectorAdapter, Found, Permit};
 use crate::operation::EntryKey;
 use crate::outbox::{Attempt, Begun, Due, Report, Settled};
@@ -26,6 +28,18 @@ const SETTLED_TOGETHER: usize = 256;
 
 /// How long to wait when the database does not take what came of an attempt.
 const PAUSE: Duration = Duration::from_millis(200);
+
+/// How long to wait before the next entries of lanes whose first were given up.
+const SHORT_PAUSE: Duration = Duration::from_millis(5);
+
+/// What became of what was due.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Round {
+    /// It is under way, or waits for the platform.
+    Done,
+    /// Some was not begun: it was given up, or has changed.
+    Unfinished,
+}
 
 pub(super) struct Drain {
     shared: Arc<Shared>,
@@ -41,6 +55,9 @@ pub(super) struct Drain {
     /// What came of attempts and is not written down yet.
     unsettled: Vec<Settled>,
     next_due: Option<Timestamp>,
+    /// Attempts may be written down under our token that nobody makes: of a worker that has failed, or
+    /// because it was not told that they were written down. They are seen to before others begin.
+    in_doubt: bool,
     /// The platform does not know us any more, for this reason.
     pub(super) auth_failed: Option<String>,
 }
@@ -64,6 +81,7 @@ impl Drain {
             found: Vec::new(),
             unsettled: Vec::new(),
             next_due: None,
+            in_doubt: true,
             auth_failed: None,
         }
     }
@@ -82,11 +100,17 @@ impl Drain {
         }
     }
 
-    async fn try_start(&mut self) -> Result<(), crate::ChannelError> {
-        let lanes = usize::try_from(self.connector.queue.lanes).unwrap_or(usize::MAX);
-        let free = lanes.saturating_sub(self.sends.len() + self.looking.len());
+    async fn try_start(&mut self) -> Result<(), ChannelError> {
         let id = self.connector.id.clone();
         self.next_due = None;
+        if self.in_doubt {
+            if !self.is_empty() {
+                return Ok(());
+            }
+            self.shared.outbox.recover_own(&self.lease, self.repeat, &id).await?;
+            self.in_doubt = false;
+        }
+        let free = self.free_lanes();
         if free == 0 {
             return Ok(());
         }
@@ -100,29 +124,55 @@ impl Drain {
                 Due::Send(stored) => to_send.push(stored),
             }
         }
-        if to_send.is_empty() {
-            self.next_due = self.shared.outbox.next_due(&id).await?;
-            return Ok(());
+        let mut pause = PAUSE;
+        if !to_send.is_empty() && self.begin(to_send).await? == Round::Unfinished {
+            pause = SHORT_PAUSE;
         }
-        let (attempts, mut permits) = self.admit(to_send).await;
-        let (outbox, repeat) = (&self.shared.outbox, self.repeat);
-        for begun in outbox.begin(&self.connector, &self.lease, repeat, attempts).await? {
-            if let Some(permit) = permits.remove(&begun.stored.key) {
-                self.send(begun, permit);
-            }
+        // While every lane is busy, the end of one is what to wait for.
+        if self.free_lanes() > 0 {
+            let next_due = self.shared.outbox.next_due(&id).await?;
+            let now = self.shared.clock.now();
+            // What is still due is looked for, or can only be sent after a change elsewhere.
+            self.next_due = next_due.map(|due| if due > now { due } else { now + pause.into() });
         }
         Ok(())
+    }
+
+    fn free_lanes(&self) -> usize {
+        let lanes = usize::try_from(self.connector.queue.lanes).unwrap_or(usize::MAX);
+        lanes.saturating_sub(self.sends.len() + self.looking.len())
+    }
+
+    /// Begins what the platform admits of what is due.
+    async fn begin(&mut self, due: Vec<Stored>) -> Result<Round, ChannelError> {
+        let (attempts, mut permits) = self.admit(due).await;
+        // From before it is written down: however late that is known, nobody else may have waited for
+        // longer.
+        let began = Instant::now();
+        let (outbox, repeat) = (&self.shared.outbox, self.repeat);
+        let begun = outbox.begin(&self.connector, &self.lease, repeat, attempts).await;
+        self.in_doubt =
+            matches!(&begun, Err(ChannelError::Storage(StorageError::CommitUnknown(_))));
+        for begun in begun? {
+            if let Some(permit) = permits.remove(&begun.stored.key) {
+                self.send(begun, permit, began);
+            }
+        }
+        Ok(if permits.is_empty() { Round::Done } else { Round::Unfinished })
     }
 
     /// Asks the platform for its leave, for all at once. An adapter that does not answer is asked
     /// again a little later.
     async fn admit(&self, due: Vec<Stored>) -> (Vec<Attempt>, HashMap<EntryKey, Permit>) {
         let (mut attempts, mut permits) = (Vec::with_capacity(due.len()), HashMap::new());
-        let asked =
-            due.iter().map(|stored| tokio::time::timeout(PAUSE, self.adapter.admit(stored)));
+        let asked = due.iter().map(|stored| {
+            let admitted = AssertUnwindSafe(async { self.adapter.admit(stored).await });
+            tokio::time::timeout(PAUSE, admitted.catch_unwind())
+        });
         let answers = join_all(asked).await;
         let later = self.shared.clock.now() + PAUSE.into();
         for (stored, answer) in due.into_iter().zip(answers) {
+            let answer = answer.ok().and_then(Result::ok);
             attempts.push(match answer.unwrap_or(Admission::NotBefore(later)) {
                 Admission::Ready(permit) => {
                     permits.insert(stored.key.clone(), permit);
@@ -134,13 +184,17 @@ impl Drain {
         (attempts, permits)
     }
 
-    fn send(&mut self, begun: Begun, permit: Permit) {
+    /// Until `attempt_timeout` after `began`: then another node may take over what it finds under way.
+    fn send(&mut self, begun: Begun, permit: Permit, began: Instant) {
         let adapter = self.adapter.clone();
-        let limit = Duration::from(self.connector.queue.attempt_timeout);
+        let until = began + Duration::from(self.connector.queue.attempt_timeout);
         self.sends.spawn(async move {
+            if Instant::now() >= until {
+                return Settled { begun, report: too_late() };
+            }
             crash_point!("outbox.before_send");
-            let sending = AssertUnwindSafe(adapter.send(&begun.stored, permit)).catch_unwind();
-            let report = match tokio::time::timeout(limit, sending).await {
+            let sending = AssertUnwindSafe(async { adapter.send(&begun.stored, permit).await });
+            let report = match tokio::time::timeout_at(until, sending.catch_unwind()).await {
                 Ok(Ok(report)) => report,
                 Ok(Err(_panic)) => unclear("the connector failed while it sent"),
                 Err(_elapsed) => unclear("the platform did not answer in time"),
@@ -157,8 +211,9 @@ impl Drain {
         let adapter = self.adapter.clone();
         let limit = Duration::from(self.connector.queue.attempt_timeout);
         self.looks.spawn(async move {
-            let looking = AssertUnwindSafe(adapter.reconcile(&stored)).catch_unwind();
-            let found = tokio::time::timeout(limit, looking).await.ok().and_then(Result::ok);
+            let looking = AssertUnwindSafe(async { adapter.reconcile(&stored).await });
+            let looking = tokio::time::timeout(limit, looking.catch_unwind());
+            let found = looking.await.ok().and_then(Result::ok);
             let unclear = Found { outcome: Reconciled::StillUnknown, native: None };
             (stored.key, found.unwrap_or(unclear))
         });
@@ -220,6 +275,12 @@ impl Drain {
             }
         }
     }
+}
+
+/// Nothing was asked of the platform.
+fn too_late() -> Report {
+    let reason = "it was known too late that the attempt may begin".to_owned();
+    Report::Retry { class: RetryClass::ConnectorRestarting, after: None, reason }
 }
 
 fn unclear(reason: &str) -> Report {

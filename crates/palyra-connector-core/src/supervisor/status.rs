@@ -1,6 +1,7 @@
 //! How the connectors of this node do, kept where everybody can ask.
 
 use std::collections::HashMap;
+use std::panic::AssertUnwindSafe;
 use std::sync::{Arc, PoisonError, RwLock};
 
 use palyra_common::ids::ConnectorId;
@@ -71,7 +72,10 @@ impl Statuses {
     /// How the connection of a connector is, if it runs here.
     pub(super) fn connection(&self, connector: &ConnectorId) -> Option<RuntimeSnapshot> {
         let here = self.here.read().unwrap_or_else(PoisonError::into_inner);
-        here.get(connector).map(|adapter| adapter.snapshot())
+        // One adapter that fails takes no other with it.
+        let snapshot = |adapter: &Arc<dyn ConnectorAdapter>| adapter.snapshot();
+        let asked = |adapter| std::panic::catch_unwind(AssertUnwindSafe(|| snapshot(adapter)));
+        here.get(connector).map(|adapter| asked(adapter).unwrap_or_default())
     }
 
     pub(super) fn runs(&self, connector: &ConnectorId, adapter: Arc<dyn ConnectorAdapter>) {

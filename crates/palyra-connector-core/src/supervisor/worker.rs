@@ -13,6 +13,9 @@ use super::drain::Drain;
 use crate::adapter::{AdapterContext, ConnectorAdapter, End};
 use crate::store::connectors::Connector;
 
+/// How long what was sent last may take to arrive.
+const LAST_WORD: Duration = Duration::from_secs(1);
+
 /// How long an adapter may take to end.
 const GOODBYE: Duration = Duration::from_secs(5);
 
@@ -115,7 +118,8 @@ fn reason(ended: Result<End, tokio::task::JoinError>) -> End {
 fn recover(shared: &Arc<Shared>, drain: &Drain) -> impl Future<Output = ()> + Send + use<> {
     let (shared, lease) = (shared.clone(), drain.lease.clone());
     let (id, repeat) = (drain.connector.id.clone(), drain.repeat);
-    let grace = shared.takeover_grace.unwrap_or(drain.connector.queue.attempt_timeout.into());
+    let timeout = Duration::from(drain.connector.queue.attempt_timeout);
+    let grace = shared.takeover_grace.unwrap_or(timeout + LAST_WORD);
     async move {
         match shared.db.engine() {
             EngineKind::Sqlite => {}

@@ -23,6 +23,7 @@ on_every_engine!(
     who_lost_the_lease_begins_nothing_and_settles_only_its_own,
     who_was_told_something_else_begins_nothing,
     what_was_left_under_way_is_in_doubt,
+    what_the_holder_itself_has_left_under_way_is_in_doubt,
     what_was_left_under_way_is_sent_again_where_the_platform_deduplicates,
     the_unknown_holds_its_lane_until_it_was_looked_for,
     dead_letters_are_replayed_and_discarded,
@@ -167,6 +168,17 @@ async fn what_was_left_under_way_is_in_doubt(mut world: World) {
     assert_eq!(again.unwrap(), 0);
 }
 
+/// As after a COMMIT of which nothing could be learnt: the lease is held, and nobody makes the attempt.
+async fn what_the_holder_itself_has_left_under_way_is_in_doubt(world: World) {
+    world.enqueue("m1", "a").await;
+    world.enqueue("m2", "a").await;
+    assert_eq!(world.begin_due().await.len(), 1);
+    let (lease, repeat) = (&world.lease, Repeat::Never);
+    assert_eq!(world.outbox.recover(lease, repeat, &connector()).await.unwrap(), 0);
+    assert_eq!(world.outbox.recover_own(lease, repeat, &connector()).await.unwrap(), 1);
+    assert_eq!(world.state("m1", 0).await, Some(OutboxState::Unknown));
+}
+
 async fn what_was_left_under_way_is_sent_again_where_the_platform_deduplicates(mut world: World) {
     world.repeat = Repeat::Within(Duration::from_mins(1));
     world.enqueue("m1", "a").await;
@@ -280,6 +292,7 @@ async fn a_paused_connector_keeps_its_queue_and_its_age(world: World) {
     assert!(world.connectors.pause(&connector(), "maintenance", None).await.unwrap());
     assert!(!world.connectors.pause(&connector(), "again", None).await.unwrap());
     assert!(world.due().await.is_empty());
+    assert_eq!(world.outbox.next_due(&connector()).await.unwrap(), None, "nothing to wake up for");
     let attempts = read.into_iter().map(|due| match due {
         Due::Send(stored) | Due::Look(stored) => Attempt::Begin(stored),
     });

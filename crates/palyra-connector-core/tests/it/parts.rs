@@ -10,6 +10,7 @@ use crate::world::{World, connector, delivered, key, name, on_every_engine, reje
 on_every_engine!(
     parts_follow_each_other,
     when_one_dies_the_rest_dies_with_it_and_is_replayed_with_it,
+    whichever_is_replayed_the_first_that_died_goes_first,
     when_one_is_unknown_the_rest_waits_aside_and_comes_back_first,
     a_part_that_is_sent_again_takes_the_rest_along,
     a_part_that_was_not_delivered_goes_again_in_its_place,
@@ -55,6 +56,18 @@ async fn when_one_dies_the_rest_dies_with_it_and_is_replayed_with_it(world: Worl
     world.enqueue("later", "a").await;
     world.outbox.replay(&key("long", 1), None).await.unwrap();
     assert_eq!(rest(&world).await, ["later", "long/1", "long/2"]);
+}
+
+/// No part goes out without the one before it.
+async fn whichever_is_replayed_the_first_that_died_goes_first(world: World) {
+    send_three(&world).await;
+    assert_eq!(world.round(&rejected()).await, ["long"]);
+    assert_eq!(rest(&world).await, ["next"]);
+    world.outbox.replay(&key("long", 2), None).await.unwrap();
+    assert_eq!(world.round(&rejected()).await, ["long"]);
+    let reason = Some(DeadLetterReason::PartFailed);
+    world.outbox.replay_many(&connector(), reason, 10, None).await.unwrap();
+    assert_eq!(rest(&world).await, ["long", "long/1", "long/2"]);
 }
 
 async fn make_second_part_unknown(world: &World) {

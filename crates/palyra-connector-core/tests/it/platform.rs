@@ -26,6 +26,10 @@ pub(crate) enum Fault {
     /// Never answered.
     Hang,
     Panic,
+    /// The adapter fails before it has asked anything.
+    PanicAtOnce,
+    /// The same when it is asked for its leave.
+    PanicAtAdmission,
     Unauthorized,
     /// Refused once something else is to happen.
     UnauthorizedLate,
@@ -38,6 +42,8 @@ pub(crate) enum Fault {
 pub(crate) struct Platform {
     /// What arrived, by conversation, in order.
     pub(crate) arrived: Mutex<BTreeMap<String, Vec<String>>>,
+    /// How often something arrived that was there already, and was thrown away.
+    pub(crate) repeats: AtomicU64,
     faults: watch::Sender<HashMap<String, Fault>>,
     seed: AtomicU64,
     /// How often an adapter was started, by connector.
@@ -74,8 +80,9 @@ impl Platform {
         let mut arrived = self.arrived.lock().unwrap();
         let said = arrived.entry(stored.conversation.to_string()).or_default();
         let name = crate::world::name(stored);
-        if !said.contains(&name) {
-            said.push(name);
+        match said.contains(&name) {
+            false => said.push(name),
+            true => drop(self.repeats.fetch_add(1, Ordering::SeqCst)),
         }
     }
 
@@ -144,10 +151,16 @@ impl ConnectorAdapter for Memory {
     }
 
     fn admit<'a>(&'a self, _: &'a Stored) -> Waiting<'a, Admission> {
+        if self.platform.fault(&self.id) == Fault::PanicAtAdmission {
+            panic!("on purpose");
+        }
         Box::pin(async { Admission::Ready(Permit::default()) })
     }
 
     fn send<'a>(&'a self, stored: &'a Stored, _: Permit) -> Waiting<'a, Report> {
+        if self.platform.fault(&self.id) == Fault::PanicAtOnce {
+            panic!("on purpose");
+        }
         Box::pin(async move {
             match self.platform.fault(&self.id) {
                 Fault::None | Fault::Random => {
@@ -164,7 +177,7 @@ impl ConnectorAdapter for Memory {
                     Report::Unknown { reason: "no answer".into() }
                 }
                 Fault::Hang => std::future::pending().await,
-                Fault::Panic => panic!("on purpose"),
+                Fault::Panic | Fault::PanicAtOnce | Fault::PanicAtAdmission => panic!("on purpose"),
                 Fault::Unauthorized => Report::AuthFailed { reason: "401".into() },
                 Fault::UnauthorizedLate => {
                     let mut faults = self.platform.faults.subscribe();

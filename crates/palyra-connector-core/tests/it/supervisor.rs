@@ -26,6 +26,7 @@ on_every_engine!(
     where_nothing_deduplicates_the_answer_that_was_lost_is_looked_for,
     one_that_hangs_delays_no_other,
     one_that_dies_is_started_again,
+    an_adapter_that_fails_at_once_is_asked_again,
     a_refused_credential_keeps_the_queue_until_it_is_changed,
     other_settings_are_tried_whatever_becomes_of_the_old_ones,
     one_that_cannot_be_made_says_why,
@@ -165,16 +166,26 @@ fn assert_in_order(platform: &Platform, messages: usize, conversations: usize) {
 
 async fn messages_arrive_once_and_in_order_through_every_fault(world: World) {
     fresh(&world).await;
-    let platform = Arc::new(Platform::default());
     let within = Repeat::Within(palyra_common::time::Duration::from_hours(1));
-    let node = Node::start(&world.db, &platform, within);
-    let id = node.add("memory:a", "memory").await;
-    platform.set("memory:a", Fault::Random);
-    flood(&node, &id, 300, 20).await;
-    until("all arrive", async || platform.count() == 300).await;
-    assert_in_order(&platform, 300, 20);
+    through_every_fault(&world, within, "memory:a").await;
+    // Here a second copy would be seen by whoever reads the conversation.
+    let platform = through_every_fault(&world, Repeat::Never, "memory:b").await;
+    assert_eq!(platform.repeats.load(Ordering::SeqCst), 0);
+}
+
+async fn through_every_fault(world: &World, repeat: Repeat, id: &str) -> Arc<Platform> {
+    const MESSAGES: usize = 1_000;
+    const CONVERSATIONS: usize = 50;
+    let platform = Arc::new(Platform::default());
+    let node = Node::start(&world.db, &platform, repeat);
+    platform.set(id, Fault::Random);
+    let id = node.add(id, "memory").await;
+    flood(&node, &id, MESSAGES, CONVERSATIONS).await;
+    until("all arrive", async || platform.count() == MESSAGES).await;
+    assert_in_order(&platform, MESSAGES, CONVERSATIONS);
     until("all is settled", async || node.outbox.next_due(&id).await.unwrap().is_none()).await;
     node.stop().await;
+    platform
 }
 
 async fn where_nothing_deduplicates_the_answer_that_was_lost_is_looked_for(world: World) {
@@ -186,6 +197,28 @@ async fn where_nothing_deduplicates_the_answer_that_was_lost_is_looked_for(world
     flood(&node, &id, 20, 4).await;
     until("all arrive", async || platform.count() == 20).await;
     assert_in_order(&platform, 20, 4);
+    node.stop().await;
+}
+
+/// What it was asked for is not left under way for ever, and nothing is started anew.
+async fn an_adapter_that_fails_at_once_is_asked_again(world: World) {
+    fresh(&world).await;
+    let platform = Arc::new(Platform::default());
+    let node = Node::start(&world.db, &platform, Repeat::Never);
+    let id = node.add("memory:a", "memory").await;
+    for (sent, fault) in [(1, Fault::PanicAtAdmission), (2, Fault::PanicAtOnce)] {
+        platform.set("memory:a", fault);
+        let key = EntryKey { connector: id.clone(), ..crate::world::key(&format!("m{sent}"), 0) };
+        node.send(&id, key.envelope.as_str(), "a").await;
+        until("it has failed", async || {
+            let entry = node.outbox.entry(&key).await.unwrap();
+            entry.is_some_and(|stored| stored.last_error.is_some())
+        })
+        .await;
+        platform.set("memory:a", Fault::None);
+        until("it goes out", async || platform.count() == sent).await;
+    }
+    assert_eq!(platform.starts.lock().unwrap()["memory:a"], 1);
     node.stop().await;
 }
 

@@ -29,6 +29,7 @@ impl Context<'_> {
     pub(super) fn pending(&self, event: Event) -> Step {
         match event {
             Event::Turn => self.turn(),
+            Event::NotAdmitted { .. } if self.is_too_old() => self.died(self.entry, Death::Expired),
             Event::NotAdmitted { until } => changed(self.waiting(self.entry, until), Place::Keeps),
             Event::Cancelled => self.cancelled(),
             Event::EarlierPartFailed => self.died(self.entry, Death::PartFailed),
@@ -46,7 +47,7 @@ impl Context<'_> {
     /// made.
     fn turn(&self) -> Step {
         let entry = self.entry;
-        if entry.expires_at.is_some_and(|expires| expires <= self.moment.connector) {
+        if self.is_too_old() {
             return self.died(entry, Death::Expired);
         }
         if entry.due_at.is_none_or(|due| due > self.moment.now) {
@@ -59,6 +60,10 @@ impl Context<'_> {
         let sending =
             Entry { state: OutboxState::Sending, first_attempt_at, due_at: None, ..entry };
         changed(sending, Place::Keeps)
+    }
+
+    fn is_too_old(&self) -> bool {
+        self.entry.expires_at.is_some_and(|expires| expires <= self.moment.connector)
     }
 
     pub(super) fn sending(&self, event: Event) -> Step {

@@ -115,6 +115,9 @@ fn what_waited_for_too_long_is_not_sent() {
     let until = NOW + Duration::from_days(3);
     let waits = after(&RULES, &[Event::NotAdmitted { until }]);
     assert_eq!(waits.due_at, Some(day.now));
+    // And then it is given up, however long the platform asks to wait.
+    let held = after_at(waits, &RULES, day, &[Event::NotAdmitted { until }]);
+    assert_eq!(held.state, OutboxState::Dead);
 }
 
 #[test]
