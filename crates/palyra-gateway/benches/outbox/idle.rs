@@ -1,9 +1,11 @@
-//! How soon an answer goes out when nothing else happens, and what it costs to do nothing.
+//! How soon an answer goes out when nothing else happens or others are in trouble, and what it costs to
+//! do nothing.
 
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
+use palyra_common::ids::ConnectorId;
 use palyra_common::queue::QueueSettings;
 use palyra_common::route::Rule;
 use palyra_common::runtime_contracts::DirectMessagePolicy;
@@ -19,33 +21,33 @@ use serde_json::{Value, json};
 use tokio::runtime::Runtime;
 use tokio::sync::watch;
 
-use crate::node::{Engine, Node, Place};
+use crate::node::{Engine, Node, Place, enqueue};
 use crate::raw::Raw;
 
 const MESSAGES: usize = 400;
+/// The first answers wait for the connector to be started.
+const WARM_UP: usize = 20;
+const FLOOD: u64 = 20_000;
+const FLOOD_LANES: u64 = 200;
 const IDLE_CONNECTORS: usize = 100;
 const IDLE_FOR: Duration = Duration::from_secs(20);
 
 pub(crate) fn run(runtime: &Runtime) {
     latency(runtime);
+    isolation(runtime);
     idle_cpu(runtime);
 }
 
 fn latency(runtime: &Runtime) {
     let place = Place::open(runtime, Engine::Sqlite);
-    let (told, heard) = channel();
-    let node = Node::with(runtime, &place.db, Arc::new(Bell(Mutex::new(told))));
-    let id = runtime.block_on(node.add("echo:bell", json!({}), QueueSettings::default()));
-    let open = Rule { direct_messages: DirectMessagePolicy::Allow, ..Rule::default() };
-    runtime.block_on(node.rules.add(&id, open, None)).unwrap();
+    let (node, heard, id) = asked(runtime, &place);
     let mut raw = Raw::open(&place.folder.path().join("raw.db"));
     let (mut ours, mut theirs) = (Vec::new(), Vec::new());
-    // The first answers wait for the connector to be started.
-    for n in 0..MESSAGES + 20 {
-        let took = answered_after(runtime, &node, &heard, &id, n);
+    for n in 0..MESSAGES + WARM_UP {
+        let took = answered_after(runtime, &node, &heard, &id, n).settled;
         let begun = Instant::now();
         raw.work(1, 1);
-        if n >= 20 {
+        if n >= WARM_UP {
             ours.push(took);
             theirs.push(millis(begun.elapsed()));
         }
@@ -58,13 +60,58 @@ fn latency(runtime: &Runtime) {
     }
 }
 
+/// A node with a connector that is asked something.
+fn asked(runtime: &Runtime, place: &Place) -> (Node, Receiver<Instant>, ConnectorId) {
+    let (told, heard) = channel();
+    let node = Node::with(runtime, &place.db, Arc::new(Bell(Mutex::new(told))));
+    let id = runtime.block_on(node.add("echo:bell", json!({}), QueueSettings::default()));
+    let open = Rule { direct_messages: DirectMessagePolicy::Allow, ..Rule::default() };
+    runtime.block_on(node.rules.add(&id, open, None)).unwrap();
+    (node, heard, id)
+}
+
+/// How soon one connector answers beside three others: one hangs, one fails as often as it is started,
+/// one has more to send than it can. The reference is the same without them.
+fn isolation(runtime: &Runtime) {
+    let place = Place::open(runtime, Engine::Sqlite);
+    let (node, heard, id) = asked(runtime, &place);
+    let median = |from: usize| {
+        let all = from..from + MESSAGES + WARM_UP;
+        let took = all.map(|n| answered_after(runtime, &node, &heard, &id, n).sent);
+        quantile(&mut took.skip(WARM_UP).collect::<Vec<_>>(), 50)
+    };
+    let alone = median(0);
+    let flooded = runtime.block_on(async {
+        for (name, count) in [(HANGS, 200), (CRASHES, 200)] {
+            let other = node.add(name, json!({}), QueueSettings::default()).await;
+            enqueue(&node.outbox, &other, 0..count, count).await;
+        }
+        node.add(FLOODS, json!({}), QueueSettings::default()).await
+    });
+    let outbox = node.outbox.clone();
+    let flood =
+        runtime.spawn(async move { enqueue(&outbox, &flooded, 0..FLOOD, FLOOD_LANES).await });
+    let beside = median(MESSAGES + WARM_UP);
+    runtime.block_on(flood).unwrap();
+    let measured = Measured { value: beside, reference: Some(alone), ratio: Some(beside / alone) };
+    report("outbox.isolation_ms", "ms", measured, Some(Goal::AtMost(3.0)));
+}
+
+/// How long an answer took.
+struct Took {
+    /// Until it was sent.
+    sent: f64,
+    /// Until it was written down that it was.
+    settled: f64,
+}
+
 fn answered_after(
     runtime: &Runtime,
     node: &Node,
     heard: &Receiver<Instant>,
-    id: &palyra_common::ids::ConnectorId,
+    id: &ConnectorId,
     n: usize,
-) -> f64 {
+) -> Took {
     let event = InboundEvent {
         connector: id.clone(),
         message: format!("n{n}").parse().unwrap(),
@@ -85,9 +132,13 @@ fn answered_after(
     let begun = Instant::now();
     runtime.block_on(node.inbound.accept(event)).unwrap();
     let sent = heard.recv_timeout(Duration::from_secs(60)).unwrap();
-    // Its end is written down before the next message comes.
-    runtime.block_on(node.drained(id));
-    millis(sent - begun)
+    // Its end is written down before the next message comes. Looked at all the time: it takes less
+    // than the shortest sleep.
+    runtime.block_on(async {
+        let connector = node.connectors.get(id).await.unwrap();
+        while node.outbox.view(&connector).await.unwrap().waiting > 0 {}
+    });
+    Took { sent: millis(sent - begun), settled: millis(begun.elapsed()) }
 }
 
 fn quantile(values: &mut [f64], percent: usize) -> f64 {
@@ -118,7 +169,11 @@ fn cpu_seconds() -> f64 {
     (ticks(11) + ticks(12)) / 100.0
 }
 
-/// A platform that says when it is sent something.
+const HANGS: &str = "echo:hangs";
+const CRASHES: &str = "echo:crashes";
+const FLOODS: &str = "echo:floods";
+
+/// A platform that says when it is sent something by the one that is asked.
 struct Bell(Mutex<Sender<Instant>>);
 
 impl AdapterRegistry for Bell {
@@ -126,14 +181,26 @@ impl AdapterRegistry for Bell {
         Ok(())
     }
 
-    fn build(&self, _: &Connector) -> Result<Arc<dyn ConnectorAdapter>, String> {
-        Ok(Arc::new(Ring(Mutex::new(self.0.lock().unwrap().clone()))))
+    fn build(&self, connector: &Connector) -> Result<Arc<dyn ConnectorAdapter>, String> {
+        let way = match connector.id.as_str() {
+            HANGS => Way::Hangs,
+            CRASHES => Way::Crashes,
+            FLOODS => Way::Silent,
+            _ => Way::Rings(Mutex::new(self.0.lock().unwrap().clone())),
+        };
+        Ok(Arc::new(way))
     }
 }
 
-struct Ring(Mutex<Sender<Instant>>);
+/// How a connector behaves.
+enum Way {
+    Rings(Mutex<Sender<Instant>>),
+    Silent,
+    Hangs,
+    Crashes,
+}
 
-impl ConnectorAdapter for Ring {
+impl ConnectorAdapter for Way {
     fn capabilities(&self) -> Capabilities {
         Capabilities {
             edit: false,
@@ -148,6 +215,9 @@ impl ConnectorAdapter for Ring {
 
     fn run(&self, _: AdapterContext, mut shutdown: watch::Receiver<bool>) -> Waiting<'_, End> {
         Box::pin(async move {
+            if let Self::Crashes = self {
+                return End::Lost("on purpose".into());
+            }
             let _ = shutdown.wait_for(|stop| *stop).await;
             End::AsAsked
         })
@@ -158,8 +228,15 @@ impl ConnectorAdapter for Ring {
     }
 
     fn send<'a>(&'a self, _: &'a Stored, _: Permit) -> Waiting<'a, Report> {
-        let _ = self.0.lock().unwrap().send(Instant::now());
-        Box::pin(async { Report::Delivered { native: None } })
+        if let Self::Rings(told) = self {
+            let _ = told.lock().unwrap().send(Instant::now());
+        }
+        Box::pin(async move {
+            if let Self::Hangs = self {
+                std::future::pending::<()>().await;
+            }
+            Report::Delivered { native: None }
+        })
     }
 
     fn reconcile<'a>(&'a self, _: &'a Stored) -> Waiting<'a, Found> {
