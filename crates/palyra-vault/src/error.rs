@@ -41,6 +41,20 @@ pub enum VaultError {
         /// Where the right one came from when it was made.
         locked_with: String,
     },
+    /// The source does not give the master key any more, which is still in memory. Secrets can be
+    /// read until the process ends, and a rotation makes a new key.
+    #[error(
+        "the master key {needed} is only in the memory of this daemon, because {tried} does not give it any more; until that is put right secrets can be read and none can be set"
+    )]
+    OnlyInMemory {
+        /// The key that is in memory.
+        needed: KeyId,
+        /// The source that was tried, with the path of a key file.
+        tried: String,
+        /// Why it does not give the key.
+        #[source]
+        problem: KeyProblem,
+    },
     /// A new master key could not be kept, so it was not taken into use.
     #[error("the new master key could not be written, so everything stays as it is")]
     NotWritten(#[source] KeyProblem),
@@ -96,11 +110,13 @@ impl VaultError {
     pub fn code(&self) -> ErrorCode {
         match self {
             VaultError::NoKey(KeyProblem::Exposed { .. })
-            | VaultError::KeyAway { problem: KeyProblem::Exposed { .. }, .. } => {
+            | VaultError::KeyAway { problem: KeyProblem::Exposed { .. }, .. }
+            | VaultError::OnlyInMemory { problem: KeyProblem::Exposed { .. }, .. } => {
                 ErrorCode::VaultKeyExposed
             }
             VaultError::NoKey(_) | VaultError::KeyAway { .. } => ErrorCode::VaultNoKey,
             VaultError::WrongKey { .. } => ErrorCode::VaultWrongKey,
+            VaultError::OnlyInMemory { .. } => ErrorCode::VaultKeyOnlyInMemory,
             VaultError::NotWritten(_) => ErrorCode::VaultKeyNotWritten,
             VaultError::Damaged { .. } => ErrorCode::VaultDamaged,
             VaultError::TooLarge { .. } => ErrorCode::VaultTooLarge,

@@ -50,6 +50,9 @@ pub enum KeyProblem {
     /// What the source gives is no key.
     #[error("what the source gives is not a key: 32 bytes in base64 or hex")]
     Malformed,
+    /// The source gives another key than the one in memory.
+    #[error("another key is there; rename it before the right one or a new one takes its place")]
+    Another,
     /// There is no passphrase.
     #[error("there is no passphrase; set PALYRA_VAULT_PASSPHRASE or vault.passphrase_file")]
     NoPassphrase,

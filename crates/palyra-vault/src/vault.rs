@@ -1,5 +1,6 @@
 //! The vault: every way to a secret, each of them recorded.
 
+mod ask;
 mod audit;
 mod bound;
 mod damage;
@@ -37,6 +38,7 @@ use crate::store::secrets::{self, Locked, Set};
 use crate::store::vault_keys;
 use audit::Entry;
 use damage::Damage;
+use keys::{Held, Purpose};
 use recent::Recent;
 use stand_in::Noted;
 
@@ -94,7 +96,7 @@ struct Inner {
     db: Database,
     clock: Arc<dyn Clock>,
     source: Result<Source, KeyProblem>,
-    held: RwLock<Option<Arc<MasterKey>>>,
+    held: RwLock<Option<Held>>,
     /// Only one at a time asks the source.
     loading: Arc<tokio::sync::Mutex<()>>,
     recent: Recent,
@@ -114,7 +116,8 @@ enum Tried<T> {
 
 impl Vault {
     /// Stores a value as the newest version and returns its number. The last ten versions are
-    /// kept. The first secret of all also makes the master key, if its source can.
+    /// kept. The first secret of all also makes the master key, if its source can. Refused where a
+    /// restart would not find the key, though it is in memory.
     pub async fn set(
         &self,
         name: &SecretName,
@@ -133,7 +136,7 @@ impl Vault {
         let learnt = self.learn(name, &value).await?;
         for _ in 0..TRIES {
             let (key, name, value) =
-                (self.key_to_lock_with(by).await?, name.clone(), value.clone());
+                (self.key_in_use(Purpose::Lock, by).await?, name.clone(), value.clone());
             let entry = self.entry("secret.set", audit::subject(&name), by);
             let put = move |tx: &mut Tx<'_>| put(tx, &key, &name, &value, &entry);
             if let Tried::Done((version, mark)) = self.0.db.try_write(put).await? {
@@ -191,16 +194,6 @@ impl Vault {
             Ok(())
         };
         self.0.db.try_write(delete).await
-    }
-
-    /// Where the master key comes from, in words: the kind of source, and the path of a key file; or
-    /// what stands in for that, as of the last look at the key.
-    pub fn key_source(&self) -> String {
-        match (&self.0.source, self.stand_in(None)) {
-            (_, Some(stand_in)) => stand_in.to_string(),
-            (Ok(source), None) => source.to_string(),
-            (Err(problem), None) => problem.to_string(),
-        }
     }
 
     /// What takes this vault's values out of a text.

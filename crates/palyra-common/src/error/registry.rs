@@ -178,6 +178,9 @@ error_codes! {
     VaultWrongKey = "vault/wrong_key", Final,
         means: "the master key is not the one that the secrets were locked with",
         hint: "Nothing was changed. Bring back the key with the id that the message names, or point `vault` to the source that has it; old keys are named by their id, beside the key file or in the keyring, whichever had them. If it is lost, its secrets are lost and nothing else: delete them and set them again.";
+    VaultKeyOnlyInMemory = "vault/key_only_in_memory", Final,
+        means: "the master key is not where the next start looks for it, and the running daemon has it in memory alone, so nothing new is locked with it",
+        hint: "Nothing is lost while the daemon runs, so do not stop it. Run `palyra secrets rotate-master`, which writes a new key in the place of the old one, or bring the key back to where the message says. If it comes from a passphrase, bring that back, or give a new one with `palyra secrets rotate-master --ask-passphrase`.";
     VaultKeyNotWritten = "vault/key_not_written", Final,
         means: "a new master key could not be kept where it belongs, so it was not taken into use",
         hint: "Nothing is lost, and the key in use is the one from before. Free space on the disk that the message names, let the user that runs the daemon write there, or unlock the keyring; then try again.";

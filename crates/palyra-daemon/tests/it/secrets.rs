@@ -181,6 +181,50 @@ fn a_lost_key_stops_secrets_and_nothing_else() {
     drop(folder);
 }
 
+/// It is in memory then, and gone with the next stop, unless somebody is told in time.
+#[test]
+fn a_key_that_is_lost_while_the_daemon_runs_is_told_and_replaced() {
+    let key = tempfile::tempdir().unwrap();
+    let file = key.path().join("master.key");
+    let config = format!("[vault]\nkey_file = \"{}\"\n", file.display());
+    let (mut daemon, _folder) = Daemon::with_config(&config);
+    let value = serde_json::json!({ "value": CANARY }).to_string();
+    let put = |daemon: &Daemon, name: &str| {
+        daemon.local("PUT", &format!("/admin/v1/secrets/global/{name}"), &value)
+    };
+    assert_eq!(put(&daemon, "x").status, 200);
+    assert_eq!(vault_check(&daemon)["state"], "ok");
+    std::fs::set_permissions(&file, std::fs::Permissions::from_mode(0o644)).unwrap();
+    let check = vault_check(&daemon);
+    assert_eq!(check["state"], "failed", "{check}");
+    assert!(check["seen"].as_str().unwrap().contains("(vault/key_exposed)"), "{check}");
+    assert_eq!(put(&daemon, "y").code(), "vault/key_exposed");
+
+    std::fs::remove_file(&file).unwrap();
+    let check = vault_check(&daemon);
+    assert_eq!(check["state"], "failed", "{check}");
+    let seen = check["seen"].as_str().unwrap();
+    assert!(seen.contains("does not exist") && seen.contains(file.to_str().unwrap()), "{check}");
+    assert!(check["advice"].as_str().unwrap().contains("do not stop it"), "{check}");
+    let lost = put(&daemon, "y");
+    assert_eq!((lost.status, lost.code().as_str()), (409, "vault/key_only_in_memory"));
+    let status = daemon.local("GET", "/admin/v1/status", "").json();
+    assert_eq!(status["vault"]["problem"]["code"], "vault/key_only_in_memory", "{status}");
+    assert_eq!(status["ready"], true, "the rest works");
+
+    let rotated = daemon.local("POST", "/admin/v1/secrets/rotate-master", "{}");
+    assert_eq!(rotated.json()["rewrapped"], 1, "{rotated:?}");
+    assert_eq!(put(&daemon, "y").status, 200);
+    assert_eq!(vault_check(&daemon)["state"], "ok");
+    daemon.process.restart().unwrap();
+    daemon.process.wait_ready(LIMIT).unwrap();
+    let daemon = again(daemon);
+    assert_eq!(vault_check(&daemon)["state"], "ok");
+    let texts = serde_json::json!({ "texts": [CANARY] }).to_string();
+    let redacted = daemon.local("POST", "/admin/v1/redact", &texts);
+    assert!(!redacted.body.contains(CANARY), "it can be read: {redacted:?}");
+}
+
 /// The key file is lost after a rotation, which has kept a copy beside it.
 #[test]
 fn a_copy_of_the_key_that_is_used_instead_of_the_key_file_is_told_everywhere() {

@@ -5,10 +5,11 @@ use std::sync::{Mutex, PoisonError};
 
 use palyra_common::time::{Duration, Timestamp};
 
+use super::keys::Purpose;
 use super::{StandIn, Vault};
 use crate::VaultError;
 use crate::key::KeyId;
-use crate::source::{KeyProblem, Source};
+use crate::source::{KeyProblem, Source, blocking, file};
 use crate::store::vault_keys;
 
 /// How long a failure is told without asking again.
@@ -36,15 +37,15 @@ struct Failure {
 }
 
 impl Vault {
-    /// Whether secrets can be read now: the key is there and is the right one, or there is no key
-    /// yet because there was never a secret. Cheap to ask again and again: a source that costs
-    /// something, and has just failed, is asked again after 30 seconds, or when somebody needs a
-    /// secret.
+    /// Whether secrets can be read, now and after a restart: the key is there and is the right one,
+    /// or there is no key yet because there was never a secret. Cheap to ask again and again: a file
+    /// is looked at each time, and a source that costs something only for a key that is not in
+    /// memory, or where it has failed. Then it is asked again after 30 seconds, or when somebody
+    /// needs a secret.
     pub async fn check(&self) -> Result<KeyState, VaultError> {
         match self.0.db.read(vault_keys::in_use).await? {
             Some(stored) => {
                 let id = self.usable(stored.id).await?;
-                self.look_again().await;
                 Ok(match self.stand_in(Some(&id)) {
                     Some(stand_in) => KeyState::Kept(id, stand_in),
                     None => KeyState::Usable(id),
@@ -72,7 +73,8 @@ impl Vault {
 
     /// The id of the key in use, if it can be had; `needed` was the one a moment ago.
     async fn usable(&self, needed: KeyId) -> Result<KeyId, VaultError> {
-        if self.held().is_some_and(|held| held.id == needed) {
+        let is_held = self.held().is_some_and(|held| held.id == needed);
+        if is_held && !self.is_in_doubt(&needed).await {
             return Ok(needed);
         }
         let alone = self.0.loading.clone().lock_owned().await;
@@ -84,9 +86,25 @@ impl Vault {
         // check would begin anew.
         let asking = tokio::spawn(async move {
             let _alone = alone;
-            vault.load_alone().await.map(|key| key.id.clone())
+            vault.load_alone(Purpose::Lock).await.map(|key| key.id.clone())
         });
         asking.await.unwrap_or(Err(VaultError::NoKey(KeyProblem::Stopped)))
+    }
+
+    /// Whether a key that is in memory may have gone from its source, as far as that costs nothing.
+    async fn is_in_doubt(&self, id: &KeyId) -> bool {
+        let is_gone = match &self.0.source {
+            Ok(Source::File(_)) => true,
+            Ok(Source::Passphrase(Some(path))) => {
+                let path = path.clone();
+                blocking(move || file::read(&path)).await.is_err()
+            }
+            Ok(Source::Passphrase(None) | Source::Command(_) | Source::Keyring(_)) | Err(_) => {
+                false
+            }
+        };
+        let recent = self.0.recent.0.lock().unwrap_or_else(PoisonError::into_inner);
+        is_gone || recent.as_ref().is_some_and(|failure| failure.needed == *id)
     }
 
     fn failed_just_now(&self, needed: &KeyId) -> Option<VaultError> {

@@ -13,7 +13,7 @@ use palyra_storage::{Tx, crash_point};
 #[cfg(doc)]
 use super::KEYS_KEPT;
 use super::audit::Entry;
-use super::keys::describe_key;
+use super::keys::{Purpose, describe_key};
 use super::waiting::Waiting;
 use super::{Actor, TOPIC, Vault, not_in_use};
 use crate::VaultError;
@@ -78,7 +78,8 @@ impl Vault {
     /// Locks every secret's data key with a new master key. Values are not touched, and stay
     /// readable whenever the process is killed.
     pub async fn rotate_master(&self, new: NewMaster, by: &Actor) -> Result<Rotated, VaultError> {
-        let old = self.key_to_lock_with(by).await?;
+        // In memory is enough: this is how a lost key is replaced.
+        let old = self.key_in_use(Purpose::Open, by).await?;
         self.replace(old, new, by).await
     }
 
@@ -107,7 +108,10 @@ impl Vault {
             }
         };
         crash_point!("vault.rotate.committed");
-        self.hold(next.key.clone());
+        match next.waiting {
+            Some(_) => self.hold(next.key.clone()),
+            None => self.hold_ahead(next.key.clone()),
+        }
         let key_file = next.waiting.as_ref().and_then(Waiting::file).map(Path::to_owned);
         let (key_id, next_step) = (next.key.id.clone(), next.step);
         let rotated =

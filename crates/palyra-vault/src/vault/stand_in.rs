@@ -5,9 +5,10 @@ use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 
 use super::Vault;
+use super::ask::Given;
 use super::keys::verify;
 use crate::key::{KeyId, MasterKey};
-use crate::source::{KeyProblem, Source, blocking, file};
+use crate::source::{KeyProblem, file};
 use crate::store::vault_keys::StoredKey;
 
 /// A file that is used in place of the key file.
@@ -24,19 +25,18 @@ pub(super) enum Wrong {
     Missing,
     NoKey,
     OtherKey,
-    Exposed,
     Unreadable,
 }
 
 impl Wrong {
-    /// Of what came of reading it; `None`: nothing is.
+    /// Of what came of reading it; `None`: nothing is, or others can use it, which matters more than
+    /// that there is a copy.
     fn of(found: &Result<Option<MasterKey>, KeyProblem>) -> Option<Self> {
         match found {
-            Ok(Some(_)) => None,
+            Ok(Some(_)) | Err(KeyProblem::Exposed { .. } | KeyProblem::Foreign { .. }) => None,
             Ok(None) => Some(Wrong::OtherKey),
             Err(KeyProblem::Missing { .. }) => Some(Wrong::Missing),
             Err(KeyProblem::Malformed) => Some(Wrong::NoKey),
-            Err(KeyProblem::Exposed { .. } | KeyProblem::Foreign { .. }) => Some(Wrong::Exposed),
             Err(_) => Some(Wrong::Unreadable),
         }
     }
@@ -51,7 +51,7 @@ impl StandIn {
             Wrong::OtherKey => {
                 format!("{copy} Before that, rename the file that is there: its key may be needed.")
             }
-            Wrong::Missing | Wrong::NoKey | Wrong::Exposed | Wrong::Unreadable => copy,
+            Wrong::Missing | Wrong::NoKey | Wrong::Unreadable => copy,
         }
     }
 }
@@ -64,7 +64,6 @@ impl fmt::Display for StandIn {
             Wrong::Missing => "does not exist",
             Wrong::NoKey => "does not hold a key",
             Wrong::OtherKey => "holds another key",
-            Wrong::Exposed => "is open to other users",
             Wrong::Unreadable => "cannot be read",
         };
         write!(
@@ -79,24 +78,36 @@ impl fmt::Display for StandIn {
 pub(super) struct Noted(Mutex<Option<Note>>);
 
 struct Note {
-    stored: StoredKey,
+    key: KeyId,
     stand_in: StandIn,
     is_logged: bool,
 }
 
 impl Vault {
+    /// Where the master key comes from, in words: the kind of source, and the path of a key file; or
+    /// what stands in for that, as of the last look at the key.
+    pub fn key_source(&self) -> String {
+        match (&self.0.source, self.stand_in(None)) {
+            (_, Some(stand_in)) => stand_in.to_string(),
+            (Ok(source), None) => source.to_string(),
+            (Err(problem), None) => problem.to_string(),
+        }
+    }
+
     /// What stands in for the key file, as far as it was looked at.
     pub(super) fn stand_in(&self, id: Option<&KeyId>) -> Option<StandIn> {
         self.noted(|note| {
-            let note = note.as_ref().filter(|note| id.is_none_or(|id| note.stored.id == *id));
+            let note = note.as_ref().filter(|note| id.is_none_or(|id| note.key == *id));
             note.map(|note| note.stand_in.clone())
         })
     }
 
-    pub(super) fn note(&self, stored: &StoredKey, stand_in: Option<StandIn>) {
-        let new =
-            stand_in.map(|stand_in| Note { stored: stored.clone(), stand_in, is_logged: false });
-        self.noted(|note| *note = new);
+    /// Notes what stands in for the key file now. What was logged of it is not logged again.
+    pub(super) fn note(&self, key: &KeyId, stand_in: Option<StandIn>) {
+        self.noted(|note| {
+            let is_logged = note.as_ref().is_some_and(|note| note.key == *key && note.is_logged);
+            *note = stand_in.map(|stand_in| Note { key: key.clone(), stand_in, is_logged });
+        });
     }
 
     pub(super) fn note_nothing(&self) {
@@ -108,32 +119,12 @@ impl Vault {
         let told = self.noted(|note| {
             let note = note.as_mut().filter(|note| !note.is_logged)?;
             note.is_logged = true;
-            Some((note.stored.id.clone(), note.stand_in.clone()))
+            Some((note.key.clone(), note.stand_in.clone()))
         });
         if let Some((key, stand_in)) = told {
             let advice = stand_in.advice();
             tracing::warn!(%key, advice, "the master key comes from {stand_in}");
         }
-    }
-
-    /// Looks at the key file again where it did not give the key: somebody may have mended it. What
-    /// is in memory stays in use.
-    pub(super) async fn look_again(&self) {
-        let (Ok(Source::File(path)), Some(stored)) =
-            (self.source(), self.noted(|note| Some(note.as_ref()?.stored.clone())))
-        else {
-            return;
-        };
-        let (path, wanted) = (path.clone(), stored.clone());
-        let found = blocking(move || Ok(Wrong::of(&in_place(&path, &wanted)))).await;
-        let Ok(wrong) = found else { return };
-        self.noted(|note| match (note.as_mut(), wrong) {
-            // The key was changed meanwhile.
-            (Some(known), _) if known.stored.id != stored.id => {}
-            (Some(known), Some(wrong)) => known.stand_in.wrong = wrong,
-            (Some(_), None) => *note = None,
-            (None, _) => {}
-        });
     }
 
     fn noted<T>(&self, look: impl FnOnce(&mut Option<Note>) -> T) -> T {
@@ -152,10 +143,9 @@ pub(super) fn kept(
     path: &Path,
     stored: &StoredKey,
     found: Result<Option<MasterKey>, KeyProblem>,
-) -> Result<Option<(MasterKey, Option<StandIn>)>, KeyProblem> {
-    let wrong = match Wrong::of(&found) {
-        Some(wrong) if wrong != Wrong::Exposed => wrong,
-        Some(_) | None => return Ok(found?.map(|key| (key, None))),
+) -> Given {
+    let Some(wrong) = Wrong::of(&found) else {
+        return Ok(found?.map(|key| (key, None)));
     };
     let used = file::kept(path, &stored.id);
     match file::read_key(&used).map(|bytes| verify(bytes, stored)) {

@@ -76,12 +76,13 @@ async fn is_overtaken_between_two_looks(db: Database, folder: &std::path::Path) 
     // As on a machine that gets only the key file.
     let path = folder.join("vault.key");
     std::fs::remove_file(file::kept(&path, &read.id)).unwrap();
-    let found = slow.current(read.clone()).await.unwrap_or_else(|error| panic!("{error:?}"));
+    let found =
+        slow.current(read.clone(), Purpose::Open).await.unwrap_or_else(|error| panic!("{error:?}"));
     assert_eq!(found.id, vault.held().unwrap().id);
     // Without the key it is told as it is.
     std::fs::write(&path, "00".repeat(32)).unwrap();
     std::fs::remove_file(file::kept(&path, &found.id)).unwrap();
-    let lost = vault_on(db, folder).await.current(read).await;
+    let lost = vault_on(db, folder).await.current(read, Purpose::Open).await;
     assert!(matches!(lost, Err(VaultError::WrongKey { .. })));
 }
 

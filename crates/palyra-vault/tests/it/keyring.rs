@@ -27,6 +27,7 @@ const POINTS: [(&str, bool); 5] = [
 
 on_every_engine!(
     the_keyring_keeps_the_key,
+    an_entry_that_is_lost_while_its_key_is_in_memory_locks_nothing_new,
     a_backup_from_before_a_rotation_finds_its_key,
     a_rotation_survives_a_crash_anywhere,
 );
@@ -142,6 +143,36 @@ async fn rotate() {
         Ok(format!("rotated {}, then {:?}", rotated.versions, rotated.next))
     })
     .await;
+}
+
+/// The entry goes away while this process has the key in memory, and a rotation makes another.
+#[tokio::test]
+#[ignore = "started by another test"]
+async fn lose() {
+    inside(async |vault| {
+        for at in 0..SECRETS {
+            set(vault, &format!("global/{at}"), &format!("value {at}")).await?;
+        }
+        let path = std::env::var_os("PATH").unwrap();
+        let tool = std::env::split_paths(&path).next().unwrap();
+        std::fs::remove_dir_all(tool.join("entries")).unwrap();
+        std::fs::create_dir(tool.join("entries")).unwrap();
+        assert_eq!(get(vault, "global/0").await?, "value 0");
+        let refused = set(vault, "global/0", "another value").await.unwrap_err();
+        assert_eq!(refused.code().as_str(), "vault/key_only_in_memory", "{refused}");
+        assert_eq!(vault.check().await.unwrap_err().code(), refused.code());
+        vault.rotate_master(NewMaster::Generated, &anna()).await?;
+        set(vault, "global/0", "value 0").await?;
+        vault.check().await?;
+        Ok("lost and made again".into())
+    })
+    .await;
+}
+
+async fn an_entry_that_is_lost_while_its_key_is_in_memory_locks_nothing_new(world: World) {
+    let keyring = StandIn::of(&world).await;
+    assert_eq!(keyring.run("lose"), "lost and made again");
+    assert_eq!(keyring.run("read"), "read");
 }
 
 async fn the_keyring_keeps_the_key(world: World) {

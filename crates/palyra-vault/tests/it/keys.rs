@@ -19,6 +19,7 @@ on_every_engine!(
     a_key_from_a_command_is_found_again,
     a_key_from_another_source_is_told_with_what_gives_it,
     checking_again_and_again_asks_the_source_once,
+    a_command_is_not_run_again_for_a_key_in_memory,
     a_check_that_nobody_waits_for_is_no_reason_to_ask_again,
 );
 
@@ -228,6 +229,19 @@ async fn checking_again_and_again_asks_the_source_once(world: World) {
     source.now_does(&key);
     world.clock.set(crate::world::START);
     assert!(vault.check().await.is_ok());
+}
+
+/// It may ask somebody each time.
+async fn a_command_is_not_run_again_for_a_key_in_memory(world: World) {
+    let source = Counted::new(&world, &format!("printf %s {}", "0f".repeat(32)));
+    let vault = world.vault_with(&source.config()).await;
+    set(&vault, "global/key", "value").await.unwrap();
+    let asked = source.starts();
+    for _ in 0..3 {
+        set(&vault, "global/key", "value").await.unwrap();
+        vault.check().await.unwrap();
+    }
+    assert_eq!(source.starts(), asked);
 }
 
 /// As with a daemon whose patience is shorter than that of the source.

@@ -12,6 +12,7 @@ mod crash;
 mod key_file;
 mod keyring;
 mod keys;
+mod lost_key;
 mod redaction;
 mod rotation;
 mod secrets;

@@ -90,15 +90,17 @@ impl IntoResponse for Refusal {
     }
 }
 
+use {ErrorCode as C, StatusCode as S};
+
 /// The status of each code.
-fn status(code: ErrorCode) -> StatusCode {
-    use {ErrorCode as C, StatusCode as S};
+fn status(code: C) -> S {
     match code {
         C::CommonInvalidInput | C::HttpMalformed => S::BAD_REQUEST,
         C::ConfigInvalid | C::ConfigUnknownKey => S::BAD_REQUEST,
         C::CommonNotFound | C::BlobNotFound | C::AuthLinkUnknown => S::NOT_FOUND,
         C::CommonConflict | C::StorageConstraint | C::BackupTargetInUse => S::CONFLICT,
-        C::VaultNoKey | C::VaultKeyExposed | C::VaultWrongKey | C::VaultFull => S::CONFLICT,
+        C::VaultNoKey | C::VaultKeyExposed | C::VaultKeyOnlyInMemory => S::CONFLICT,
+        C::VaultWrongKey | C::VaultFull => S::CONFLICT,
         C::AuthRequired | C::AuthInvalid | C::AuthExpired | C::AuthRevoked => S::UNAUTHORIZED,
         C::AuthForbidden | C::AuthLocalOnly | C::AuthCsrf | C::HttpOriginRefused => S::FORBIDDEN,
         C::AuthLinkUsed | C::AuthLinkExpired => S::GONE,
