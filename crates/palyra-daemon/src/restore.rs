@@ -163,8 +163,9 @@ async fn key_needed(db: &Database, data_dir: &Path, config: &VaultConfig) -> Opt
         }
         Err(error) => Some(format!(
             "{}\nwhat to do: put that key where this node looks for it, {source}, a file with mode \
-             0600; where the backup was made, `palyra --data-dir OLD status` names its place, with \
-             the data directory of then for OLD, and older keys are beside it, named by their id",
+             0600; where the backup was made, `palyra --data-dir OLD doctor` names its place, with \
+             the data directory of then for OLD, whether or not its daemon runs and its database is \
+             whole, and older keys are beside it, named by their id",
             describe(&error)
         )),
     }

@@ -4,7 +4,7 @@
 //!   entry in the journal; a read that cannot be recorded fails.
 //! - [`SecretName`]: `scope/name`, parsed once. [`SecretString`]: a value that does not print itself
 //!   and is wiped when it is dropped.
-//! - [`VaultConfig`]: where the master key comes from.
+//! - [`VaultConfig`]: where the master key comes from. [`KeyPlace`]: what is there.
 //! - [`Redactor`]: takes the vault's values, and what looks like a credential, out of a text.
 //!
 //! A value is locked with a random key of its own, bound to its name and version; that key is locked
@@ -18,6 +18,7 @@ mod entropy;
 mod error;
 mod key;
 mod name;
+mod place;
 mod redact;
 mod seal;
 mod secret;
@@ -29,6 +30,7 @@ pub use config::{KeySource, VaultConfig};
 pub use error::VaultError;
 pub use key::KeyId;
 pub use name::{MAX_NAME_CHARS, SecretName, SecretNameError, SecretScope};
+pub use place::{KeyPlace, KeySeen};
 pub use redact::{MIN_VALUE_CHARS, RedactingWriter, Redactor};
 pub use secret::SecretString;
 pub use source::{KeyProblem, PASSPHRASE_VARIABLE};

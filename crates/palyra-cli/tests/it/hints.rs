@@ -88,8 +88,8 @@ fn a_restore_does_not_take_the_new_directory_for_the_old_one() {
     // Another home has another key.
     let restored = ran(world.command(&arguments).env("HOME", world.home().join("elsewhere")));
     let told = restored.expect(0).out;
-    assert!(!told.contains(&format!("{} status`", new.display())), "{told}");
-    assert!(told.contains("`palyra --data-dir OLD status` names its place"), "{told}");
+    assert!(!told.contains(&format!("{} doctor`", new.display())), "{told}");
+    assert!(told.contains("`palyra --data-dir OLD doctor` names its place"), "{told}");
     assert!(
         told.contains(&format!("`palyra --data-dir {} daemon start`", new.display())),
         "{told}"

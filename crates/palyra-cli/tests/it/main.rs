@@ -9,6 +9,7 @@ mod config;
 mod daemon;
 mod hints;
 mod json;
+mod master_key;
 mod secrets;
 mod service;
 mod world;

@@ -2,6 +2,7 @@
 
 mod blobs;
 mod postgres;
+mod vault;
 
 use std::future::Future;
 use std::net::SocketAddr;
@@ -50,6 +51,8 @@ async fn all(config: &Config, data_dir: &Path) -> Doctor {
     for preflight in config.deployment.profile.spec().preflights {
         made.extend(one(*preflight, config, data_dir, &server).await);
     }
+    // Of every profile: the daemon comes up without it, and nobody can read a secret then.
+    made.push(vault::key(config, data_dir));
     Doctor { checks: made }
 }
 
