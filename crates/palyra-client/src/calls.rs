@@ -3,11 +3,11 @@
 use std::time::Duration;
 
 use palyra_common::api::{
-    AuditEvent, AuditVerified, ConfigChange, ConfigChanged, ConfigView, CreatedToken, Doctor,
-    Health, Login, LoginCode, MasterRotated, Member, NewLoginCode, NewMember, NewToken, Page,
-    Readiness, RotateMaster, Secret, SecretStored, SecretValue, Status, Texts, Token, WhoAmI,
+    AuditEvent, AuditVerified, BackupMaking, ConfigChange, ConfigChanged, ConfigView, CreatedToken,
+    Doctor, Health, Login, LoginCode, MasterRotated, Member, NewLoginCode, NewMember, NewToken,
+    Page, Readiness, RotateMaster, Secret, SecretStored, SecretValue, Status, Texts, Token, WhoAmI,
 };
-use palyra_common::{LoginId, Principal, Timestamp, TokenId};
+use palyra_common::{BackupId, LoginId, Principal, Timestamp, TokenId};
 use reqwest::header::{ETAG, IF_MATCH};
 use reqwest::{Method, StatusCode};
 
@@ -203,7 +203,12 @@ impl Client {
     /// A backup, made while it is read. If it fails the stream ends with an error.
     pub async fn backup(&self) -> Result<Download, ClientError> {
         let response = self.accepted(self.admin(Method::POST, &["backups"])).await?;
-        Ok(Download::new(self.clone(), response))
+        Ok(Download::of_backup(self.clone(), response))
+    }
+
+    /// What became of a backup, if it is the last one that the daemon was asked for.
+    pub async fn backup_making(&self, id: BackupId) -> Result<BackupMaking, ClientError> {
+        self.json(self.admin(Method::GET, &["backups", &id.to_string()])).await
     }
 
     /// A link with which a browser logs in once.

@@ -7,6 +7,7 @@
 
 mod access;
 mod audit;
+mod backups;
 mod channels;
 mod config;
 mod messages;
@@ -20,6 +21,7 @@ use serde::{Deserialize, Serialize};
 
 pub use access::{CreatedToken, MAX_TOKEN_SECONDS, NewToken, Token};
 pub use audit::{AuditEvent, AuditVerified, ChainFaultAt};
+pub use backups::{BACKUP_ID_HEADER, BackupMaking};
 pub use channels::{
     Changed, Channel, ChannelConnection, ChannelDetail, ChannelEvent, ChannelQueue,
     ChannelSettings, Decided, NewChannel, OutboxEntry, PauseReason, ReplayMany, ResolveUnknown,

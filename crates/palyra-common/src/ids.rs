@@ -134,6 +134,8 @@ typed_ids! {
     TokenId = "token";
     /// A person's login in a browser.
     LoginId = "login";
+    /// One making of a backup.
+    BackupId = "backup";
     /// A rule that says which messages of a connector reach which agent.
     RuleId = "router rule";
     /// One run of one node: a daemon that restarts is a new incarnation, so what it held under the

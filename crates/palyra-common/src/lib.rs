@@ -41,7 +41,7 @@ pub use deployment_profiles::DeploymentProfile;
 pub use error::{ErrorCode, StableErrorEnvelope};
 pub use handoff::CrossSurfaceHandoff;
 pub use ids::{
-    ApprovalId, ConnectorId, Credential, EventId, IdParseError, IncarnationId, LoginId,
+    ApprovalId, BackupId, ConnectorId, Credential, EventId, IdParseError, IncarnationId, LoginId,
     ObjectiveId, Principal, RunId, SessionId, SurfaceId, TokenId, TypedId,
 };
 pub use time::{Clock, Duration, Timestamp};

@@ -6,6 +6,7 @@ use std::path::PathBuf;
 use std::sync::{Arc, PoisonError, RwLock};
 
 use metrics_exporter_prometheus::PrometheusHandle;
+use palyra_common::api::BackupMaking;
 use palyra_common::time::{Clock, Timestamp};
 use palyra_identity::Identity;
 use palyra_storage::backup::Source;
@@ -58,6 +59,8 @@ pub(crate) struct Parts {
     pub(crate) changing: Mutex<()>,
     /// One backup at a time.
     pub(crate) backing_up: Arc<Mutex<()>>,
+    /// What became of the one that was asked for last. A file that broke off says nothing of it.
+    pub(crate) last_backup: Live<Option<BackupMaking>>,
 }
 
 /// Where this node is.

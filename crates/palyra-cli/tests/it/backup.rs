@@ -265,6 +265,31 @@ fn a_backup_that_breaks_off_leaves_no_file() {
     assert_nothing_is_left(&world);
 }
 
+/// The connection breaks off all the same, so that no client takes the file for a whole one.
+#[test]
+fn a_backup_that_fails_tells_the_reason_of_the_daemon() {
+    let world = World::new();
+    world.damage("router_rules");
+    let _daemon = world.palyrad();
+    let failed = world.palyra(&["backup", "create", "b.tar.gz", "--json"]).expect(1);
+    assert_eq!(failed.error_code(), "storage/corrupt");
+    assert!(
+        failed.err.contains("palyra.db") && failed.err.contains("backup restore"),
+        "{failed:?}"
+    );
+    let told = world.palyra(&["backup", "create", "b.tar.gz"]).expect(1).err;
+    assert!(told.contains("  code: storage/corrupt\n  what to do: Stop the daemon"), "{told}");
+    let left = std::fs::read_dir(world.home()).unwrap().map(|entry| entry.unwrap().file_name());
+    assert!(left.into_iter().all(|name| !name.to_string_lossy().starts_with("b.tar")));
+
+    let arguments = ["auth", "tokens", "create", "nightly", "--scope", "backups:create"];
+    std::fs::write(world.home().join("token"), world.palyra(&arguments).expect(0).out).unwrap();
+    let host = world.host();
+    let remote =
+        ["--host", &host, "--token-file", "token", "--json", "backup", "create", "b.tar.gz"];
+    assert_eq!(world.palyra(&remote).expect(1).error_code(), "storage/corrupt");
+}
+
 #[test]
 fn what_is_no_backup_is_not_kept() {
     let world = World::new();

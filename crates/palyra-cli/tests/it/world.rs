@@ -114,6 +114,25 @@ impl World {
         daemon
     }
 
+    /// A database of which the first page of `table` holds nothing that SQLite knows.
+    pub(crate) fn damage(&self, table: &str) {
+        let daemon = self.palyrad();
+        // A stop leaves everything in one file.
+        self.palyra(&["daemon", "stop"]).expect(0);
+        drop(daemon);
+        let path = self.data_dir().join("palyra.db");
+        let mut bytes = std::fs::read(&path).unwrap();
+        // As the schema has it: kind, name, table, the number of the page, and how it was made.
+        let row = format!("table{table}{table}");
+        let at = (0..bytes.len()).find(|&at| bytes[at..].starts_with(row.as_bytes())).unwrap();
+        let number = &bytes[at + row.len()..];
+        let length = (1..=4).find(|length| number[*length..].starts_with(b"CREATE TABLE")).unwrap();
+        let page = number[..length].iter().fold(0, |page, byte| page << 8 | usize::from(*byte));
+        let page = (page - 1) * 4_096..page * 4_096;
+        bytes[page].fill(0xAA);
+        std::fs::write(&path, bytes).unwrap();
+    }
+
     /// The address of the HTTP API of the running daemon.
     pub(crate) fn host(&self) -> String {
         let text = std::fs::read_to_string(self.data_dir().join("runtime.json")).unwrap();

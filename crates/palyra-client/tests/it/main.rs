@@ -167,3 +167,40 @@ async fn work_that_takes_its_time_is_waited_for() {
     let (deleted, _) = tokio::join!(client.delete_secret("global", "x"), serve);
     deleted.unwrap();
 }
+
+/// A break says nothing; whoever made the backup does, if it still knows.
+#[tokio::test]
+async fn a_backup_that_breaks_off_has_the_reason_of_the_daemon() {
+    let id = "01ARZ3NDEKTSV4RRFFQ69G5FAV";
+    let error = |code: &str| {
+        format!(r#"{{"code":"{code}","message":"m","recovery_hint":"h","retryable":false}}"#)
+    };
+    let became = |error: &str| format!(r#"{{"id":"{id}","ended":true{error}}}"#);
+    let failed = became(&format!(r#","error":{}"#, error("storage/corrupt")));
+    for (said, told) in [
+        (with_body("200 OK", &failed), "storage/corrupt"),
+        (with_body("200 OK", &became("")), "client/unreachable"),
+        (with_body("404 Not Found", &error("common/not_found")), "client/unreachable"),
+        (with_body("401 Unauthorized", &error("auth/revoked")), "auth/revoked"),
+        (with_body("503 Service Unavailable", &error("storage/busy")), "storage/busy"),
+        (String::new(), "client/unreachable"),
+    ] {
+        let folder = ScratchDir::new().unwrap();
+        let listener = UnixListener::bind(folder.path().join(SOCKET)).unwrap();
+        let head = format!("HTTP/1.1 200 OK\r\npalyra-backup-id: {id}\r\n");
+        let half = format!("{head}transfer-encoding: chunked\r\n\r\n4\r\nhalf\r\n");
+        let serve = async {
+            answer(listener.accept().await.unwrap().0, half).await;
+            answer(listener.accept().await.unwrap().0, &said).await
+        };
+        let client = local(folder.path());
+        let read = async {
+            let mut stream = client.backup().await.unwrap();
+            assert_eq!(stream.chunk().await.unwrap().unwrap(), "half");
+            stream.chunk().await.unwrap_err()
+        };
+        let (error, asked) = tokio::join!(read, serve);
+        assert!(asked.starts_with(&format!("GET /admin/v1/backups/{id} HTTP/1.1\r\n")), "{asked}");
+        assert_eq!(error.envelope().code(), told, "{said}");
+    }
+}

@@ -90,6 +90,7 @@ pub(crate) async fn open(start: Start, data_dir: &Path) -> Result<Opened, Failur
         salt: salt()?,
         changing: Mutex::default(),
         backing_up: Arc::default(),
+        last_backup: Live::new(None),
         db,
         blobs,
         clock,

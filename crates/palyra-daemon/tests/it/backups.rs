@@ -96,6 +96,17 @@ fn a_backup_that_fails_on_the_way_does_not_end_like_a_whole_one() {
     assert!(!answer.ends_with(b"0\r\n\r\n"), "it breaks off, which every client notices");
     let told = daemon.process.wait_for_line("a backup failed", LIMIT).unwrap();
     assert!(told.contains("symbolic links"), "it says why: {told}");
+    let id = head.lines().find_map(|line| line.strip_prefix("palyra-backup-id: ")).unwrap();
+    let became = |id: &str| daemon.local("GET", &format!("/admin/v1/backups/{id}"), "");
+    let failed = became(id).json();
+    assert_eq!(
+        (&failed["ended"], &failed["error"]["code"]),
+        (&true.into(), &"blob/unavailable".into())
+    );
+    let told = failed["error"]["message"].as_str().unwrap();
+    assert!(told.contains("symbolic links"), "{failed}");
+    let unknown = became("01ARZ3NDEKTSV4RRFFQ69G5FAV");
+    assert_eq!((unknown.status, unknown.code().as_str()), (404, "common/not_found"));
 
     let file = folder.path().join("palyra.backup");
     std::fs::write(&file, backup(&daemon)).unwrap();

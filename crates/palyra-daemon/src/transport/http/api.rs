@@ -85,6 +85,7 @@ fn described() -> OpenApiRouter<App> {
         .routes(routes!(secrets::redact))
         .routes(routes!(config::show_config, config::change_config))
         .routes(routes!(backups::create_backup))
+        .routes(routes!(backups::show_backup))
         .routes(routes!(channels::list_channels, channels::add_channel))
         .routes(routes!(channels::show_channel, channels::configure_channel))
         .routes(routes!(channels::enable_channel))
