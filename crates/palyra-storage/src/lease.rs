@@ -159,6 +159,7 @@ impl Leases {
     /// is missing from it was lost.
     pub async fn renew(&self) -> Result<Vec<Lease>, StorageError> {
         let (owner, ttl, now) = (self.owner, self.ttl, self.clock.now());
+        let before = self.db.held_leases().before_renewal();
         let renewed = self
             .db
             .write(move |tx| {
@@ -168,7 +169,7 @@ impl Leases {
                 Ok(renewed.into_iter().map(lease).collect::<Vec<_>>())
             })
             .await?;
-        let (held, forgotten) = self.db.held_leases().compare(renewed);
+        let (held, forgotten) = self.db.held_leases().compare(&before, renewed);
         for lease in forgotten {
             tracing::warn!(name = %lease.name, "giving back a lease that nobody holds");
             self.release(lease).await?;

@@ -31,12 +31,21 @@ impl Held {
         self.known(|known| known.held.contains(lease))
     }
 
+    /// What is held, to be asked for before a renewal begins and handed to [`Held::compare`].
+    pub(crate) fn before_renewal(&self) -> BTreeSet<Lease> {
+        self.known(|known| known.held.clone())
+    }
+
     /// Compares with what was renewed. Returns what is held, and what nobody has known of for two
-    /// renewals.
-    pub(crate) fn compare(&self, renewed: Vec<Lease>) -> (Vec<Lease>, Vec<Lease>) {
+    /// renewals. What was taken since the renewal began says nothing by being missing from it.
+    pub(crate) fn compare(
+        &self,
+        before: &BTreeSet<Lease>,
+        renewed: Vec<Lease>,
+    ) -> (Vec<Lease>, Vec<Lease>) {
         let renewed: BTreeSet<Lease> = renewed.into_iter().collect();
         self.known(|known| {
-            known.held.retain(|lease| renewed.contains(lease));
+            known.held.retain(|lease| !before.contains(lease) || renewed.contains(lease));
             let strange: BTreeSet<Lease> = renewed.difference(&known.held).cloned().collect();
             let forgotten = strange.intersection(&known.strange).cloned().collect();
             known.strange = strange;
@@ -48,3 +57,6 @@ impl Held {
         change(&mut self.0.lock().unwrap_or_else(PoisonError::into_inner))
     }
 }
+
+#[cfg(test)]
+mod tests;
