@@ -1,5 +1,6 @@
 //! Every schema that was ever released can be opened, migrated, and the migration interrupted.
 
+mod at_once;
 pub(crate) mod fixtures;
 mod interrupted;
 

@@ -24,6 +24,12 @@ fn folder() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures")
 }
 
+/// The statements that make a Postgres database of a released schema.
+pub(super) fn postgres_dump(version: i64) -> String {
+    let dump = folder().join(format!("postgres-schema-{version}.sql"));
+    std::fs::read_to_string(dump).unwrap()
+}
+
 /// Some rows of each kind, through the API of today: three events, a journal with a pruned, a
 /// sealed and an open segment, a lease, and a blob that is held.
 pub(crate) async fn fill(db: &Database) {
@@ -140,7 +146,7 @@ async fn check_and_use(db: &Database) {
 }
 
 /// Every table and index, as it was made.
-async fn definitions(db: &Database) -> Vec<String> {
+pub(super) async fn definitions(db: &Database) -> Vec<String> {
     const ALL: Sql = sql!(
         sqlite: "SELECT coalesce(sql, name) FROM sqlite_schema ORDER BY name",
         postgres: "SELECT table_name || '.' || column_name || ' ' || data_type || ' ' || is_nullable
@@ -180,8 +186,7 @@ async fn every_released_postgres_database_is_migrated() {
         let expected = definitions(&Database::open(options).await.unwrap()).await;
         for version in 1..=SCHEMA_VERSION {
             let database = server.create_database(DatabaseLocale::C).unwrap();
-            let dump = folder().join(format!("postgres-schema-{version}.sql"));
-            database.psql(&std::fs::read_to_string(dump).unwrap()).unwrap();
+            database.psql(&postgres_dump(version)).unwrap();
             let data = tempfile::tempdir().unwrap();
             let mut options = OpenOptions { migrations, ..OpenOptions::in_directory(data.path()) };
             options.config.url = database.url().into();
