@@ -113,7 +113,7 @@ impl BlobStore {
         let begun = self.db.write(move |tx| rows::begin_put(tx, &wanted, size, now)).await?;
         crate::crash_point!("blob.after_begin");
         let blob = Located { generation: begun.generation, ..blob };
-        let path = object_path(&blob);
+        let path = object_path(id, &blob.generation);
         // A row can outlive its object, or half of it, when somebody works in the folder by hand:
         // put mends it.
         if begun.already_there
@@ -190,10 +190,9 @@ impl BlobStore {
     }
 
     async fn locate(&self, id: &BlobId) -> Result<(ObjectPath, u64), BlobError> {
-        let sha256 = id.0.clone();
-        let wanted = sha256.clone();
-        match self.db.read(move |tx| rows::find_live(tx, &wanted)).await? {
-            Some((generation, size)) => Ok((object_path(&Located { sha256, generation }), size)),
+        let wanted = id.clone();
+        match self.db.read(move |tx| rows::find_live(tx, wanted.as_str())).await? {
+            Some((generation, size)) => Ok((object_path(id, &generation), size)),
             None => Err(BlobError::NotFound { id: id.clone() }),
         }
     }
@@ -215,7 +214,6 @@ impl std::fmt::Debug for BlobStore {
 }
 
 /// Spread over 256 folders, because some file systems slow down in large ones.
-pub(crate) fn object_path(blob: &Located) -> ObjectPath {
-    let Located { sha256, generation } = blob;
-    ObjectPath::from(format!("{}/{sha256}.{generation}", &sha256[..2]))
+pub(crate) fn object_path(id: &BlobId, generation: &str) -> ObjectPath {
+    ObjectPath::from(format!("{}/{id}.{generation}", &id.0[..2]))
 }

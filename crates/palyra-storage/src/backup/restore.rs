@@ -4,6 +4,7 @@ use std::io::Read;
 use std::sync::Arc;
 
 use bytes::Bytes;
+use object_store::path::Path as ObjectPath;
 use object_store::{ObjectStore, ObjectStoreExt};
 use tokio::runtime::Handle;
 use tokio::sync::watch;
@@ -25,7 +26,7 @@ use crate::engine::sqlite::load::{restoring as names_of, unfinished};
 use crate::engine::sqlite::migrate::from_io;
 use crate::migrate::newest;
 use crate::private::{self, absent};
-use crate::store::blobs::{self, Located};
+use crate::store::blobs;
 use crate::store::counters;
 use crate::store::tables::Table;
 use crate::{OpenOptions, StorageError, crash_point};
@@ -136,7 +137,7 @@ struct Restoring<'a> {
     loader: Option<Loader>,
     objects: Option<Arc<dyn ObjectStore>>,
     /// What was put into the object store.
-    put: Vec<Located>,
+    put: Vec<ObjectPath>,
     fencing_token: i64,
     table: Option<OpenTable>,
     rows: Vec<Vec<Value>>,
@@ -205,9 +206,9 @@ impl<'a> Restoring<'a> {
     fn undo(&mut self) {
         drop(self.loader.take());
         if let Some(objects) = &self.objects {
-            for place in &self.put {
+            for path in &self.put {
                 // A leftover is garbage that nobody refers to.
-                let _ = self.runtime.block_on(objects.delete(&object_path(place)));
+                let _ = self.runtime.block_on(objects.delete(path));
             }
         }
         if let Destination::Sqlite(file) = &self.destination {
@@ -287,9 +288,9 @@ impl Visitor for Restoring<'_> {
         let Some(objects) = &self.objects else {
             return Err(BackupError::invalid("it has no beginning"));
         };
-        let place = self.names.of(id.as_str());
-        self.put.push(place.clone());
-        let mut writer = ObjectWriter::new(self.runtime, objects, &place);
+        let path = object_path(id, &self.names.of(id.as_str()).generation);
+        self.put.push(path.clone());
+        let mut writer = ObjectWriter::new(self.runtime, objects, path);
         match copy(content, &mut writer) {
             Ok(()) => writer.finish()?,
             Err(error) => {

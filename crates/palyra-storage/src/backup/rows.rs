@@ -185,7 +185,7 @@ fn copy_blob<W: Write>(
     archive: &mut ArchiveWriter<W>,
 ) -> Result<(), BackupError> {
     let id: BlobId = stored.place.sha256.parse()?;
-    let open = || job.source.blobs.open_object(&job.runtime, stored);
+    let open = || job.source.blobs.open_object(&job.runtime, &id, stored);
     let Some(mut object) = open()? else {
         return archive.missing_blob(&id);
     };

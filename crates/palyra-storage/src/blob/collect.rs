@@ -3,7 +3,7 @@
 use object_store::ObjectStoreExt;
 use palyra_common::time::Duration;
 
-use super::{BlobError, BlobStore, Located, object_path, rows};
+use super::{BlobError, BlobId, BlobStore, Located, object_path, rows};
 use crate::lease::Lease;
 use crate::store::blob_trash;
 use crate::{Tx, crash_point};
@@ -55,8 +55,9 @@ impl BlobStore {
     }
 
     async fn delete(&self, blob: &Located) -> Result<(), BlobError> {
+        let id: BlobId = blob.sha256.parse()?;
         crash_point!("blob.before_delete");
-        match self.objects.delete(&object_path(blob)).await {
+        match self.objects.delete(&object_path(&id, &blob.generation)).await {
             Ok(()) | Err(object_store::Error::NotFound { .. }) => {}
             Err(error) => return Err(error.into()),
         }

@@ -7,11 +7,12 @@ use std::sync::Arc;
 use bytes::Bytes;
 use futures_util::StreamExt;
 use futures_util::stream::BoxStream;
+use object_store::path::Path as ObjectPath;
 use object_store::{MultipartUpload, ObjectStore, ObjectStoreExt, PutPayload};
 use tokio::runtime::Handle;
 
-use super::{BlobError, BlobStore, object_path};
-use crate::store::blobs::{Located, Stored};
+use super::{BlobError, BlobId, BlobStore, object_path};
+use crate::store::blobs::Stored;
 
 impl BlobStore {
     /// Opens the object of a blob. `None` if it is not there or has another size than its row
@@ -19,9 +20,11 @@ impl BlobStore {
     pub(crate) fn open_object(
         &self,
         runtime: &Handle,
+        id: &BlobId,
         stored: &Stored,
     ) -> Result<Option<ObjectReader>, BlobError> {
-        match runtime.block_on(self.objects.get(&object_path(&stored.place))) {
+        let path = object_path(id, &stored.place.generation);
+        match runtime.block_on(self.objects.get(&path)) {
             Ok(found) if found.meta.size == stored.size => Ok(Some(ObjectReader {
                 runtime: runtime.clone(),
                 stream: found.into_stream(),
@@ -60,16 +63,16 @@ impl Read for ObjectReader {
 pub(crate) struct ObjectWriter {
     runtime: Handle,
     objects: Arc<dyn ObjectStore>,
-    path: object_store::path::Path,
+    path: ObjectPath,
     /// Begun with the second piece.
     upload: Option<Box<dyn MultipartUpload>>,
     last: Option<Bytes>,
 }
 
 impl ObjectWriter {
-    pub(crate) fn new(runtime: &Handle, objects: &Arc<dyn ObjectStore>, place: &Located) -> Self {
+    pub(crate) fn new(runtime: &Handle, objects: &Arc<dyn ObjectStore>, path: ObjectPath) -> Self {
         let (runtime, objects) = (runtime.clone(), objects.clone());
-        Self { runtime, objects, path: object_path(place), upload: None, last: None }
+        Self { runtime, objects, path, upload: None, last: None }
     }
 
     /// Adds a piece. All but the last are of one size, at least 5 MiB: S3 asks for that.

@@ -5,6 +5,7 @@ use bytes::Bytes;
 use palyra_common::error::ErrorCode;
 use palyra_common::time::Duration;
 use palyra_storage::blob::{BlobError, BlobId, BlobStore};
+use palyra_storage::{Sql, Tx, params, sql};
 use tokio::task::JoinSet;
 
 use crate::shelf::Shelf;
@@ -38,6 +39,7 @@ on_every_store!(
     what_is_put_again_while_it_goes_stays,
     damage_is_noticed_and_mended_by_putting_again,
     a_blob_that_is_gone_cannot_be_held,
+    a_damaged_name_is_told_and_keeps_no_other_blob,
 );
 
 async fn hold(shelf: &Shelf, id: &BlobId, holder: &'static str) -> Result<(), BlobError> {
@@ -110,11 +112,11 @@ async fn what_is_held_stays_and_what_is_not_goes(shelf: Shelf) {
 }
 
 async fn what_is_put_again_while_it_goes_stays(shelf: Shelf) {
-    const MARK: palyra_storage::Sql = palyra_storage::sql!("UPDATE blobs SET state = 'deleting'");
+    const MARK: Sql = sql!("UPDATE blobs SET state = 'deleting'");
     let store = &shelf.store;
     let id = store.put(Bytes::from_static(b"again")).await.unwrap();
     // A collection that has marked the row and not yet deleted the object.
-    shelf.world.db.write(|tx| tx.execute(&MARK, palyra_storage::params![])).await.unwrap();
+    shelf.world.db.write(|tx| tx.execute(&MARK, params![])).await.unwrap();
     assert_eq!(store.get(&id).await.unwrap_err().code(), ErrorCode::BlobNotFound);
     let old = shelf.objects();
     store.put(Bytes::from_static(b"again")).await.unwrap();
@@ -150,4 +152,28 @@ async fn a_blob_that_is_gone_cannot_be_held(shelf: Shelf) {
     shelf.world.clock.advance(Duration::from_hours(25));
     assert_eq!(store.collect(10).await.unwrap(), 1);
     assert!(hold(&shelf, &id, "message:1").await.is_err());
+}
+
+async fn a_damaged_name_is_told_and_keeps_no_other_blob(shelf: Shelf) {
+    const DAMAGE: Sql = sql!("UPDATE blobs SET sha256 = $2 WHERE sha256 = $1");
+    const TRASH: Sql = sql!("INSERT INTO blob_trash (generation, sha256) VALUES ($1, $2)");
+    let store = &shelf.store;
+    // One that is too short to be cut, and one that cannot be cut there.
+    for (content, damaged) in [("short", "a"), ("wide", "\u{20ac}")] {
+        let id = store.put(content.into()).await.unwrap();
+        let damage = move |tx: &mut Tx<'_>| {
+            tx.execute(&TRASH, params![damaged, damaged])?;
+            tx.execute(&DAMAGE, params![id.as_str(), damaged])
+        };
+        assert_eq!(shelf.world.db.write(damage).await.unwrap(), 1);
+    }
+    let whole = store.put(Bytes::from_static(b"whole")).await.unwrap();
+    shelf.world.clock.advance(Duration::from_hours(25));
+    for _ in 0..2 {
+        let told = store.collect(10).await.unwrap_err();
+        assert_eq!(told.code(), ErrorCode::StorageInvalidValue, "{told:?}");
+        assert!(told.envelope().message().contains("named by 64"), "{}", told.envelope());
+        assert_eq!(store.size(&whole).await.unwrap(), None, "it was kept by the others");
+        assert_eq!(shelf.objects().len(), 2, "what is not known by its name is not touched");
+    }
 }
