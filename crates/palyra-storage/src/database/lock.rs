@@ -88,7 +88,7 @@ pub(crate) struct Holding {
 }
 
 impl Holding {
-    pub(super) fn of(lock: DirectoryLock, database: &Path) -> Result<Self, StorageError> {
+    pub(crate) fn of(lock: DirectoryLock, database: &Path) -> Result<Self, StorageError> {
         let opened = std::fs::symlink_metadata(database);
         let opened = opened.map_err(|error| from_io(database, error))?;
         Ok(Self { lock, database: database.to_owned(), opened })

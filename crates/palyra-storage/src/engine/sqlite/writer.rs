@@ -166,13 +166,16 @@ impl Writer {
         let error = self.file.name_limit(error);
         tracing::warn!(error = %crate::error::describe(&error), callers = ran.len(),
             "a group of writes failed");
-        self.connection = None;
+        // Open until nothing is left to come back: with the last connection goes the index of the
+        // log, which alone knows that what such a commit left in it does not count.
+        let old = self.connection.take();
         let told = match stage {
             Stage::MaybeLogged if self.overwrite_leftovers().is_err() => {
                 StorageError::CommitUnknown(Arc::new(error))
             }
             Stage::NotLogged | Stage::MaybeLogged => error,
         };
+        drop(old);
         for Ran { unit, .. } in ran {
             unit.answer(Some(told.clone()));
         }
@@ -229,3 +232,6 @@ fn ready<'a>(
         }
     }
 }
+
+#[cfg(test)]
+mod tests;
