@@ -21,4 +21,7 @@ mod process;
 #[cfg(test)]
 mod seed;
 #[cfg(test)]
+#[cfg(target_os = "linux")]
+mod small_disk;
+#[cfg(test)]
 mod world;

@@ -129,7 +129,6 @@ async fn a_backup_that_lost_its_lease_is_none(world: World) {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_full_disk_is_told_as_such() {
     let Some(disk) = SmallDisk::mount(8 << 20).unwrap() else {
-        assert!(!rustix::process::geteuid().is_root(), "root could not mount a small disk");
         return a_size_that_is_too_small_is_told().await;
     };
     let world = World::sqlite().await;
