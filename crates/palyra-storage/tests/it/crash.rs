@@ -42,9 +42,9 @@ fn killed(writer: Builder, rng: &mut Rng) -> Process {
     process
 }
 
-/// Lets a writer work until it dies by itself at one of `points`.
-fn crashed(writer: Builder, points: &[&str], rng: &mut Rng) -> Process {
-    let point = points[rng.within(0..points.len() as u64) as usize];
+/// Lets a writer work until it dies by itself, at each of `points` in turn.
+fn crashed(writer: Builder, points: &[&str], round: u32, rng: &mut Rng) -> Process {
+    let point = points[(round / KILLS_PER_CRASH) as usize % points.len()];
     let plan = CrashPlan::at(point).nth(rng.within(1..80));
     let mut process = writer.crash(&plan).spawn().unwrap();
     plan.expect_crash(&mut process, LIMIT).unwrap();
@@ -67,7 +67,7 @@ async fn kill_of_a_writer_on_sqlite_loses_nothing() {
     for round in 0..kills {
         audit.acknowledged(acknowledged(&killed(writer(&world), &mut rng)));
         if round.is_multiple_of(KILLS_PER_CRASH) {
-            let process = crashed(writer(&world), &SQLITE_POINTS, &mut rng);
+            let process = crashed(writer(&world), &SQLITE_POINTS, round, &mut rng);
             audit.acknowledged(acknowledged(&process));
         }
         let db = palyra_storage::Database::open(world.options.clone()).await.unwrap();
@@ -89,7 +89,7 @@ async fn kill_of_writers_on_postgres_loses_nothing() {
     for round in 0..kills {
         audit.acknowledged(acknowledged(&killed(writer(&world), &mut rng)));
         if round.is_multiple_of(KILLS_PER_CRASH) {
-            let process = crashed(writer(&world), &POSTGRES_POINTS, &mut rng);
+            let process = crashed(writer(&world), &POSTGRES_POINTS, round, &mut rng);
             audit.acknowledged(acknowledged(&process));
         }
         if rng.chance(0.3) {
