@@ -142,12 +142,17 @@ fn growth(runtime: &Runtime) {
     });
 }
 
+/// Those that the writer of a database has.
+const SETTINGS: &str = "PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL;
+    PRAGMA journal_size_limit = 67108864; PRAGMA foreign_keys = ON;
+    PRAGMA cache_size = -16384; PRAGMA temp_store = MEMORY";
+
 struct Raw(Connection);
 
 impl Raw {
     fn open(path: &Path) -> Self {
         let connection = Connection::open(path).unwrap();
-        connection.execute_batch("PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL").unwrap();
+        connection.execute_batch(SETTINGS).unwrap();
         connection
             .execute_batch(
                 "CREATE TABLE rows (id INTEGER PRIMARY KEY, payload BLOB NOT NULL) STRICT;
