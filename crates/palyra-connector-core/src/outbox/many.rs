@@ -9,18 +9,18 @@ use super::Outbox;
 use super::attempt::known_queue;
 use super::change::{Changing, Note};
 use crate::operation::EntryKey;
-use crate::store::{outbox, outbox_lanes};
+use crate::store::{connectors, outbox, outbox_lanes};
 use crate::{ChannelError, Trail};
 
 /// Decided in one transaction.
-const STEP: u32 = 100;
+const STEP: usize = 100;
 
 /// The most that may be replayed at once.
 pub const MAX_REPLAYED: u32 = 10_000;
 
 impl Outbox {
     /// Sends dead entries after all, oldest first and at most `cap`, those that died for `reason` or
-    /// all. Says how many.
+    /// all. Says how many. What dies again meanwhile is not sent a second time.
     pub async fn replay_many(
         &self,
         connector: &ConnectorId,
@@ -28,39 +28,68 @@ impl Outbox {
         cap: u32,
         mut trail: Trail,
     ) -> Result<u64, ChannelError> {
-        let (cap, mut replayed) = (cap.min(MAX_REPLAYED), 0);
-        while replayed < u64::from(cap) {
-            let left = u64::from(cap) - replayed;
-            let limit = u32::try_from(left).unwrap_or(STEP).min(STEP);
-            let (connector, note) = (connector.clone(), trail.clone());
-            let (now, dice) = (self.clock.now(), self.dice.clone());
-            let step = move |tx: &mut Tx<'_>| -> Result<u64, ChannelError> {
-                let queue = known_queue(tx, &connector)?;
-                let rules = Rules::of(&queue.settings, Repeat::Never);
-                let mut count = 0;
-                for key in outbox::dead(tx, &connector, reason, limit)? {
-                    // A part that died with one before it is replayed with that.
-                    let key = outbox::first_dead_part(tx, &key)?;
-                    let Some(stored) = outbox::lock(tx, &key)? else { continue };
-                    let changing = Changing { queue: &queue, rules, now, chance: dice.roll() };
-                    let changed = changing.apply(tx, &stored, Event::Replayed, &Note::default())?;
-                    count += u64::from(changed.is_some());
-                }
-                if count > 0 {
-                    note.clone().into_iter().for_each(|entry| tx.record(entry));
-                    tx.notify(super::TOPIC);
-                }
-                Ok(count)
-            };
-            let count = self.db.try_write(step).await?;
-            if count == 0 {
+        let (cap, mut replayed) = (u64::from(cap.min(MAX_REPLAYED)), 0);
+        let dead = self.dead_now(connector, reason).await?;
+        for step in dead.chunks(STEP) {
+            if replayed >= cap {
                 break;
             }
+            let count = self.replay_step(connector, step, cap - replayed, trail.clone()).await?;
             // One entry of the audit trail for all of it.
-            trail = None;
+            trail = trail.filter(|_| count == 0);
             replayed += count;
         }
         Ok(replayed)
+    }
+
+    async fn dead_now(
+        &self,
+        connector: &ConnectorId,
+        reason: Option<DeadLetterReason>,
+    ) -> Result<Vec<(EntryKey, i64)>, ChannelError> {
+        let id = connector.clone();
+        let dead = move |tx: &mut Tx<'_>| match connectors::queue(tx, &id)? {
+            Some(_) => outbox::dead(tx, &id, reason, MAX_REPLAYED).map(Some),
+            None => Ok(None),
+        };
+        let found = self.db.read(dead).await?;
+        found.ok_or_else(|| ChannelError::NoConnector(connector.clone()))
+    }
+
+    /// Replays those of some dead entries that are as they were found, and says how many.
+    async fn replay_step(
+        &self,
+        connector: &ConnectorId,
+        dead: &[(EntryKey, i64)],
+        most: u64,
+        trail: Trail,
+    ) -> Result<u64, ChannelError> {
+        let (connector, dead) = (connector.clone(), dead.to_vec());
+        let (now, dice) = (self.clock.now(), self.dice.clone());
+        let step = move |tx: &mut Tx<'_>| -> Result<u64, ChannelError> {
+            let queue = known_queue(tx, &connector)?;
+            let rules = Rules::of(&queue.settings, Repeat::Never);
+            let mut count = 0;
+            for (key, version) in &dead {
+                if count >= most {
+                    break;
+                }
+                // A part that died with one before it was replayed with that.
+                let is = outbox::one(tx, key)?.filter(|is| is.version == *version);
+                let Some(is) = is else { continue };
+                let key = outbox::first_dead_part(tx, &is.key)?;
+                let Some(stored) = outbox::lock(tx, &key)? else { continue };
+                let changing = Changing { queue: &queue, rules, now, chance: dice.roll() };
+                let changed = changing.apply(tx, &stored, Event::Replayed, &Note::default())?;
+                count += u64::from(changed.is_some());
+            }
+            if count > 0 {
+                trail.clone().into_iter().for_each(|entry| tx.record(entry));
+                tx.notify(super::TOPIC);
+            }
+            Ok(count)
+        };
+        self.db.try_write(step).await
     }
 
     /// Tries now what waits for another try, unless the platform asked to wait. Says how many

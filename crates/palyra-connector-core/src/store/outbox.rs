@@ -148,7 +148,7 @@ const ASIDE: Sql = sql!(concat!(
 ));
 
 const DEAD: Sql = sql!(
-    "SELECT envelope_id, part FROM outbox
+    "SELECT envelope_id, part, version FROM outbox
      WHERE connector_id = $1 AND place = 1 AND state = 'dead' AND ($2 = '' OR death = $2)
      ORDER BY changed_at, envelope_id, part LIMIT $3"
 );
@@ -342,18 +342,19 @@ pub(crate) fn aside(
     tx.query(&ASIDE, params, |row| read(row, connector))
 }
 
-/// Some dead entries, oldest first, of one reason or of all.
+/// Some dead entries, oldest first, of one reason or of all, each with its version.
 pub(crate) fn dead(
     tx: &mut Tx<'_>,
     connector: &ConnectorId,
     reason: Option<DeadLetterReason>,
     limit: u32,
-) -> Result<Vec<EntryKey>, StorageError> {
+) -> Result<Vec<(EntryKey, i64)>, StorageError> {
     let reason = reason.map_or("", DeadLetterReason::as_str);
     tx.query(&DEAD, params![connector.as_str(), reason, limit], |row| {
         let part: i64 = row.get(1)?;
         let part = u32::try_from(part).unwrap_or(u32::MAX);
-        Ok(EntryKey { connector: connector.clone(), envelope: row.parse(0)?, part })
+        let key = EntryKey { connector: connector.clone(), envelope: row.parse(0)?, part };
+        Ok((key, row.get(2)?))
     })
 }
 

@@ -21,6 +21,8 @@ pub(crate) enum Fault {
     None,
     /// Refused before anything is done.
     Refuse,
+    /// Refused for good.
+    Reject,
     /// Done, but the answer is lost.
     LoseAnswer,
     /// Never answered.
@@ -172,6 +174,7 @@ impl ConnectorAdapter for Memory {
                     let class = RetryClass::TransientNetwork;
                     Report::Retry { class, after: None, reason: "refused".into() }
                 }
+                Fault::Reject => Report::Rejected { reason: "no such channel".into() },
                 Fault::LoseAnswer => {
                     self.platform.keep(stored);
                     Report::Unknown { reason: "no answer".into() }

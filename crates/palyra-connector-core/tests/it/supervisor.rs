@@ -35,6 +35,7 @@ on_every_engine!(
     who_loses_the_lease_lets_go_of_the_connection,
     everybody_can_ask_how_a_connector_does,
     a_supervisor_that_works_can_be_told_from_one_that_does_not,
+    what_dies_again_at_once_is_replayed_once,
 );
 
 /// Long enough for any machine; nothing waits for it unless something is wrong.
@@ -437,4 +438,24 @@ async fn a_supervisor_that_works_can_be_told_from_one_that_does_not(world: World
     assert!(pulse.is_felt(pulse.last() + after(59)));
     node.die();
     assert!(!pulse.is_felt(pulse.last() + after(61)));
+}
+
+/// A platform that refuses everything at once, while many are replayed.
+async fn what_dies_again_at_once_is_replayed_once(world: World) {
+    const LETTERS: u64 = 250;
+    fresh(&world).await;
+    let platform = Arc::new(Platform::default());
+    platform.set("memory:a", Fault::Reject);
+    let node = Node::start(&world.db, &platform, Repeat::Never);
+    let id = node.add("memory:a", "memory").await;
+    flood(&node, &id, 250, 25).await;
+    let dead = async || {
+        let connector = node.connectors.get(&id).await.unwrap();
+        node.outbox.view(&connector).await.unwrap().facts.dead
+    };
+    until("all have died", async || dead().await == LETTERS).await;
+    let replayed = node.outbox.replay_many(&id, None, 10_000, None).await.unwrap();
+    assert_eq!(replayed, LETTERS);
+    until("all have died again", async || dead().await == LETTERS).await;
+    node.stop().await;
 }
