@@ -71,6 +71,9 @@ pub struct ChannelQueue {
     pub sending: u64,
     /// Messages that wait for an approval, counted up to 10,000.
     pub held: u64,
+    /// Parts of messages that wait because nobody knows whether the part before them arrived, counted
+    /// up to 10,000.
+    pub parked: u64,
     /// Conversations whose first message failed and is tried again.
     pub retrying: u64,
     /// Conversations that wait because the platform asked for it.

@@ -5,7 +5,7 @@ use palyra_common::runtime_contracts::{OutboxState, RetryClass};
 use palyra_common::time::Timestamp;
 use palyra_policy::backoff::Chance;
 use palyra_policy::outbox::{
-    Change, Earlier, Event, Follow, Place, Rules, Step, Why, after_earlier, step,
+    Change, Earlier, Entry, Event, Follow, Place, Rules, Step, Why, after_earlier, returned, step,
 };
 use palyra_storage::{StorageError, Tx};
 
@@ -149,7 +149,7 @@ impl Changing<'_> {
         };
         let entry = match step {
             Step::Changed(change) => change.entry,
-            Step::Unchanged(_) => part.entry,
+            Step::Unchanged(_) => self.returned(part),
         };
         let change = Change { entry, place: Place::Tail, death: None };
         self.write(tx, part, &change, &Note::default())
@@ -159,11 +159,16 @@ impl Changing<'_> {
         step(&stored.entry, event, &self.rules, self.queue.moment(self.now), self.chance)
     }
 
+    fn returned(&self, part: &Stored) -> Entry {
+        returned(part.entry, &self.rules, self.queue.moment(self.now))
+    }
+
     fn set_aside(&self, tx: &mut Tx<'_>, part: &Stored, aside: bool) -> Result<i64, StorageError> {
         if part.aside == aside || part.entry.state != OutboxState::Pending {
             return Ok(0);
         }
-        let next = Stored { aside, changed_at: self.now, ..part.clone() };
+        let entry = if aside { part.entry } else { self.returned(part) };
+        let next = Stored { aside, entry, changed_at: self.now, ..part.clone() };
         outbox::save(tx, &next)?;
         Ok(if aside { -1 } else { 1 })
     }

@@ -25,6 +25,8 @@ pub struct QueueView {
     pub sending: u64,
     /// Entries that wait for an approval.
     pub held: u64,
+    /// Parts that have stepped aside with one before them that is unknown.
+    pub parked: u64,
     /// When the longest waiting first entry of a conversation was enqueued.
     pub oldest: Option<Timestamp>,
     /// Until when the platform asked to wait, at most.
@@ -77,7 +79,7 @@ fn view(tx: &mut Tx<'_>, connector: &Connector, now: Timestamp) -> Result<QueueV
     let most = u32::try_from(COUNTED).unwrap_or(u32::MAX);
     let mut aside = |state| outbox::count_aside(tx, &connector.id, state, most);
     let (held, unknown) = (aside(OutboxState::Held)?, aside(OutboxState::Unknown)?);
-    let dead = aside(OutboxState::Dead)?;
+    let (dead, parked) = (aside(OutboxState::Dead)?, aside(OutboxState::Pending)?);
     let count = |number: i64| number.max(0).unsigned_abs();
     let facts = QueueFacts {
         readiness: connector.readiness,
@@ -94,6 +96,7 @@ fn view(tx: &mut Tx<'_>, connector: &Connector, now: Timestamp) -> Result<QueueV
         lanes: count(waiting.lanes),
         sending: count(waiting.sending),
         held: count(held),
+        parked: count(parked),
         oldest: waiting.oldest,
         rate_limited_until: waiting.rate_limited_until,
         facts,

@@ -15,6 +15,7 @@ on_every_engine!(
     a_part_that_is_sent_again_takes_the_rest_along,
     a_part_that_was_not_delivered_goes_again_in_its_place,
     what_is_taken_back_is_taken_back_whole,
+    what_waited_for_a_decision_is_not_too_old_when_that_comes_late,
 );
 
 const THREE: &[&str] = &["one", "two", "three"];
@@ -122,4 +123,28 @@ async fn what_is_taken_back_is_taken_back_whole(world: World) {
     assert_eq!(world.round(&rejected()).await, ["dead"]);
     world.outbox.discard(&key("dead", 0), None).await.unwrap();
     assert_eq!(world.state("dead", 2).await, None);
+}
+
+async fn what_waited_for_a_decision_is_not_too_old_when_that_comes_late(world: World) {
+    for (round, resolution) in [Resolution::MarkDelivered, Resolution::Resend].iter().enumerate() {
+        let name = format!("long{round}");
+        world.outbox.enqueue(World::envelope(&name, "a", THREE)).await.unwrap();
+        assert_eq!(world.round(&unclear()).await, [&*name]);
+        world.pass(Duration::from_secs(5));
+        let (lease, first, still) = (&world.lease, key(&name, 0), Reconciled::StillUnknown);
+        world.outbox.reconciled(lease, Repeat::Never, &first, still, None).await.unwrap();
+        let view = world.outbox.view(&world.started_with).await.unwrap();
+        assert_eq!((view.waiting, view.parked, view.facts.unknown), (0, 2, 1));
+        world.pass(Duration::from_hours(25));
+        world.outbox.resolve(&first, *resolution, None).await.unwrap();
+        let parts = match resolution {
+            Resolution::MarkDelivered => 1..3,
+            Resolution::Resend => 0..3,
+        };
+        let sent =
+            parts.map(|part| if part == 0 { name.clone() } else { format!("{name}/{part}") });
+        assert_eq!(rest(&world).await, sent.collect::<Vec<_>>());
+        let view = world.outbox.view(&world.started_with).await.unwrap();
+        assert_eq!((view.parked, view.facts.dead), (0, 0));
+    }
 }

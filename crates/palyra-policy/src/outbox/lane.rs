@@ -2,6 +2,8 @@
 
 use palyra_common::runtime_contracts::OutboxState;
 
+use super::{Entry, Moment, Rules};
+
 /// What an entry waits for: the part before it, or the message that it changes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Earlier {
@@ -38,4 +40,10 @@ pub fn after_earlier(earlier: Earlier) -> Follow {
             }
         }
     }
+}
+
+/// An entry that takes its place again. While it had stepped aside nobody could send it, so it is as
+/// young as one just written; its tries stay counted.
+pub fn returned(entry: Entry, rules: &Rules, moment: Moment) -> Entry {
+    Entry { expires_at: Some(moment.connector + rules.expires_after), ..entry }
 }

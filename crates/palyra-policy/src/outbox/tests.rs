@@ -243,3 +243,12 @@ fn a_held_entry_waits_without_growing_old() {
     assert_eq!(released.state, OutboxState::Sending);
     assert_eq!(after_at(held, &RULES, week, &[Event::Cancelled]).state, OutboxState::Cancelled);
 }
+
+#[test]
+fn what_takes_its_place_again_is_as_young_as_new_and_its_tries_stay_counted() {
+    let tried = after(&RULES, &[Event::Turn, FAILED]);
+    let week = later(Duration::from_days(7));
+    let back = returned(tried, &RULES, week);
+    assert_eq!(back, Entry { expires_at: Some(week.now + RULES.expires_after), ..tried });
+    assert_eq!(after_at(back, &RULES, week, &[Event::Turn]).state, OutboxState::Sending);
+}

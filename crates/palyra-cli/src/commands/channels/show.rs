@@ -67,6 +67,7 @@ pub(super) fn text(out: &Output, detail: &ChannelDetail) -> String {
     table.field("held", queue.held.to_string());
     table.field("given up", channel.dead.to_string());
     table.field("unknown", channel.unknown.to_string());
+    table.field("behind unknown parts", queue.parked.to_string());
     table.field("settings", detail.settings.to_string());
     text + &table.render(out)
 }

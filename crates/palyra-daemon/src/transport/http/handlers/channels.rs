@@ -243,6 +243,7 @@ async fn detail(app: &App, id: &ConnectorId) -> Answer<ChannelDetail> {
             lanes: queue.lanes,
             sending: queue.sending,
             held: queue.held,
+            parked: queue.parked,
             retrying: queue.facts.retrying,
             rate_limited: queue.facts.rate_limited,
             rate_limited_until: queue.rate_limited_until,
