@@ -12,11 +12,11 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use tokio::sync::watch;
 
-use crate::ChannelError;
 use crate::inbound::{Accepted, Inbound, InboundEvent};
 use crate::outbox::Report;
 use crate::store::connectors::Connector;
 use crate::store::outbox::Stored;
+use crate::{ChannelError, Reason};
 
 /// Something that is waited for.
 pub type Waiting<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
@@ -95,13 +95,13 @@ pub enum End {
     /// It was asked to.
     AsAsked,
     /// The connection was lost for good, for this reason.
-    Lost(String),
+    Lost(Reason),
     /// The platform refused its credential.
-    AuthFailed(String),
+    AuthFailed(Reason),
     /// There is no credential.
-    MissingCredential(String),
+    MissingCredential(Reason),
     /// Its settings cannot work.
-    Misconfigured(String),
+    Misconfigured(Reason),
 }
 
 /// How a connection is.

@@ -24,6 +24,7 @@ mod history;
 mod inbound;
 mod operation;
 mod outbox;
+mod reason;
 mod restored;
 mod retention;
 mod store;
@@ -42,6 +43,7 @@ pub use outbox::{
     Attempt, Begun, COUNTED, Dice, Due, Enqueued, MAX_REPLAYED, Outbox, PartView, QueueView,
     Report, Settled, SystemDice, enqueue,
 };
+pub use reason::Reason;
 pub use restored::{CameBack, settle_what_came_back};
 pub use retention::rules;
 pub use store::connector_events::ConnectorEvent;

@@ -120,7 +120,7 @@ impl Echo {
         }
         match ledger.append(stored, now) {
             Ok(native) => Report::Delivered { native: Some(native) },
-            Err(error) => Report::Unknown { reason: format!("the ledger failed: {error}") },
+            Err(error) => Report::Unknown { reason: format!("the ledger failed: {error}").into() },
         }
     }
 }

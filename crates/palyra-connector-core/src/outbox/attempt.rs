@@ -11,10 +11,10 @@ use palyra_storage::{StorageError, Tx, crash_point};
 
 use super::Outbox;
 use super::change::{Changing, Note};
-use crate::ChannelError;
 use crate::store::connectors::{self, Connector, Queue};
 use crate::store::outbox::Stored;
 use crate::store::{outbox, outbox_lanes};
+use crate::{ChannelError, Reason};
 
 /// What is to be done with the first entry of a lane.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -66,22 +66,22 @@ pub enum Report {
         /// How long the platform asked to wait.
         after: Option<Duration>,
         /// The same in words.
-        reason: String,
+        reason: Reason,
     },
     /// It is not there and will not be.
     Rejected {
         /// Why.
-        reason: String,
+        reason: Reason,
     },
     /// The platform does not know us any more.
     AuthFailed {
         /// Why.
-        reason: String,
+        reason: Reason,
     },
     /// It may be there.
     Unknown {
         /// Why that is not known.
-        reason: String,
+        reason: Reason,
     },
 }
 
@@ -98,7 +98,7 @@ impl Report {
 
     pub(super) fn note(&self) -> Note {
         let told =
-            |class, reason: &String| Note { native: None, class, error: Some(reason.clone()) };
+            |class, reason: &Reason| Note { native: None, class, error: Some(reason.to_string()) };
         match self {
             Self::Delivered { native } => Note { native: native.clone(), ..Note::default() },
             Self::Retry { class, reason, .. } => told(Some(*class), reason),

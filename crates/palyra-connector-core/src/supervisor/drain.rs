@@ -16,12 +16,12 @@ use tokio::task::JoinSet;
 use tokio::time::Instant;
 
 use super::Shared;
-use crate::ChannelError;
 use crate::adapter::{Admission, ConnectorAdapter, Found, Permit};
 use crate::operation::EntryKey;
 use crate::outbox::{Attempt, Begun, Due, Report, Settled};
 use crate::store::connectors::Connector;
 use crate::store::outbox::Stored;
+use crate::{ChannelError, Reason};
 
 /// Attempts whose ends are written down together.
 const SETTLED_TOGETHER: usize = 256;
@@ -59,7 +59,7 @@ pub(super) struct Drain {
     /// because it was not told that they were written down. They are seen to before others begin.
     in_doubt: bool,
     /// The platform does not know us any more, for this reason.
-    pub(super) auth_failed: Option<String>,
+    pub(super) auth_failed: Option<Reason>,
 }
 
 impl Drain {
@@ -255,11 +255,34 @@ impl Drain {
         }
         match self.shared.outbox.settle(self.repeat, self.unsettled.clone()).await {
             Ok(()) => self.unsettled.clear(),
-            Err(error) => {
-                let (connector, error) = (&self.connector.id, describe(&error));
-                tracing::warn!(%connector, error, "what came of attempts waits to be written down");
+            Err(error) if is_refusal(&error) => self.settle_one_by_one().await,
+            Err(error) => self.tell_waiting(&error),
+        }
+    }
+
+    /// The database refuses what came of some attempt, and will again: the others do not wait for it.
+    /// It stays under way, as one that nobody makes.
+    async fn settle_one_by_one(&mut self) {
+        for settled in std::mem::take(&mut self.unsettled) {
+            match self.shared.outbox.settle(self.repeat, vec![settled.clone()]).await {
+                Ok(()) => {}
+                Err(error) if is_refusal(&error) => {
+                    let (connector, error) = (&self.connector.id, describe(&error));
+                    let envelope = &settled.begun.stored.key.envelope;
+                    tracing::error!(%connector, %envelope, error, "an outcome cannot be kept");
+                    self.in_doubt = true;
+                }
+                Err(error) => {
+                    self.tell_waiting(&error);
+                    self.unsettled.push(settled);
+                }
             }
         }
+    }
+
+    fn tell_waiting(&self, error: &ChannelError) {
+        let (connector, error) = (&self.connector.id, describe(error));
+        tracing::warn!(%connector, error, "what came of attempts waits to be written down");
     }
 
     async fn reconciled(&mut self, key: EntryKey, found: Found) {
@@ -277,14 +300,31 @@ impl Drain {
     }
 }
 
+/// Whether it is what was to be written that the database does not take, and not the database that
+/// takes nothing now.
+fn is_refusal(error: &ChannelError) -> bool {
+    match error {
+        ChannelError::Storage(StorageError::InvalidValue { .. } | StorageError::Constraint(_)) => {
+            true
+        }
+        ChannelError::Storage(_) => false,
+        ChannelError::NoConnector(_)
+        | ChannelError::NoEntry(_)
+        | ChannelError::NotNow { .. }
+        | ChannelError::Parts { .. }
+        | ChannelError::LaneFull { .. }
+        | ChannelError::Invalid(_) => true,
+    }
+}
+
 /// Nothing was asked of the platform.
 fn too_late() -> Report {
-    let reason = "it was known too late that the attempt may begin".to_owned();
+    let reason = "it was known too late that the attempt may begin".into();
     Report::Retry { class: RetryClass::ConnectorRestarting, after: None, reason }
 }
 
 fn unclear(reason: &str) -> Report {
-    Report::Unknown { reason: reason.to_owned() }
+    Report::Unknown { reason: reason.into() }
 }
 
 async fn pause_for(pause: Option<Duration>) {

@@ -194,7 +194,7 @@ impl Lives {
     pub(super) async fn has_ended(&mut self, ended: WorkerEnd) -> Result<(), StorageError> {
         let (task, end) = match ended {
             Ok((task, end)) => (task, end),
-            Err(error) => (error.id(), End::Lost(format!("its task failed: {error}"))),
+            Err(error) => (error.id(), End::Lost(format!("its task failed: {error}").into())),
         };
         let owner = self.lives.iter().find_map(|(id, life)| {
             let running = life.running.as_ref()?;
@@ -363,15 +363,15 @@ fn not_started(state: connector::Connector, again: Timestamp) -> connector::Conn
 fn told(end: End) -> (Ended, ConnectorReadiness, Option<String>) {
     match end {
         End::AsAsked => (Ended::AsAsked, ConnectorReadiness::Ready, None),
-        End::Lost(reason) => (Ended::Crashed, ConnectorReadiness::Ready, Some(reason)),
+        End::Lost(reason) => (Ended::Crashed, ConnectorReadiness::Ready, Some(reason.into())),
         End::AuthFailed(reason) => {
-            (Ended::AuthFailed, ConnectorReadiness::AuthFailed, Some(reason))
+            (Ended::AuthFailed, ConnectorReadiness::AuthFailed, Some(reason.into()))
         }
         End::MissingCredential(reason) => {
-            (Ended::MissingCredential, ConnectorReadiness::MissingCredential, Some(reason))
+            (Ended::MissingCredential, ConnectorReadiness::MissingCredential, Some(reason.into()))
         }
         End::Misconfigured(reason) => {
-            (Ended::Misconfigured, ConnectorReadiness::Misconfigured, Some(reason))
+            (Ended::Misconfigured, ConnectorReadiness::Misconfigured, Some(reason.into()))
         }
     }
 }

@@ -30,7 +30,7 @@ pub(super) async fn run(
 ) -> End {
     let adapter = match shared.adapters.build(&connector) {
         Ok(adapter) => adapter,
-        Err(reason) => return End::Misconfigured(reason),
+        Err(reason) => return End::Misconfigured(reason.into()),
     };
     let _runs = Runs::here(&shared, &connector, &adapter);
     let (stop_adapter, adapter_stop) = watch::channel(false);
@@ -110,7 +110,7 @@ fn hold(
 }
 
 fn reason(ended: Result<End, tokio::task::JoinError>) -> End {
-    ended.unwrap_or_else(|error| End::Lost(format!("its task failed: {error}")))
+    ended.unwrap_or_else(|error| End::Lost(format!("its task failed: {error}").into()))
 }
 
 /// Takes over what an earlier holder has left under way, once none of it can still be on its way

@@ -31,6 +31,7 @@ on_every_engine!(
     what_a_human_takes_back_is_not_sent,
     a_paused_connector_keeps_its_queue_and_its_age,
     what_cannot_be_is_refused,
+    what_a_platform_says_is_kept_whatever_it_says,
 );
 
 async fn a_message_goes_out_once_however_often_it_is_wanted(world: World) {
@@ -328,4 +329,14 @@ async fn what_cannot_be_is_refused(world: World) {
     let hold = Report::AuthFailed { reason: "401".into() };
     assert_eq!(world.round(&hold).await, ["m1"]);
     assert_eq!(world.stored("m1").await.entry.attempts, 0);
+}
+
+/// Postgres takes no U+0000, and a platform may answer with a whole page.
+async fn what_a_platform_says_is_kept_whatever_it_says(world: World) {
+    world.enqueue("m1", "a").await;
+    let reason = format!("no\0 {}", "…".repeat(100_000));
+    assert_eq!(world.round(&Report::Rejected { reason: reason.into() }).await, ["m1"]);
+    let told = world.stored("m1").await.last_error.unwrap();
+    assert!(told.starts_with("no …"), "{told}");
+    assert_eq!(told.chars().count(), 1_000);
 }

@@ -23,6 +23,8 @@ pub(crate) enum Fault {
     Refuse,
     /// Refused for good.
     Reject,
+    /// Refused for good in the conversation `poison`, with that word, and done in others.
+    Poison,
     /// Done, but the answer is lost.
     LoseAnswer,
     /// Never answered.
@@ -173,6 +175,13 @@ impl ConnectorAdapter for Memory {
                 Fault::Refuse => {
                     let class = RetryClass::TransientNetwork;
                     Report::Retry { class, after: None, reason: "refused".into() }
+                }
+                Fault::Poison if stored.conversation.as_str() == "poison" => {
+                    Report::Rejected { reason: "poison".into() }
+                }
+                Fault::Poison => {
+                    self.platform.keep(stored);
+                    Report::Delivered { native: None }
                 }
                 Fault::Reject => Report::Rejected { reason: "no such channel".into() },
                 Fault::LoseAnswer => {

@@ -36,6 +36,7 @@ on_every_engine!(
     everybody_can_ask_how_a_connector_does,
     a_supervisor_that_works_can_be_told_from_one_that_does_not,
     what_dies_again_at_once_is_replayed_once,
+    an_end_that_cannot_be_kept_keeps_no_other_from_being_kept,
 );
 
 /// Long enough for any machine; nothing waits for it unless something is wrong.
@@ -457,5 +458,35 @@ async fn what_dies_again_at_once_is_replayed_once(world: World) {
     let replayed = node.outbox.replay_many(&id, None, 10_000, None).await.unwrap();
     assert_eq!(replayed, LETTERS);
     until("all have died again", async || dead().await == LETTERS).await;
+    node.stop().await;
+}
+
+/// The database refuses what came of one attempt, for good.
+async fn an_end_that_cannot_be_kept_keeps_no_other_from_being_kept(world: World) {
+    const REFUSE: Sql = sql!(
+        sqlite: "CREATE TRIGGER refuse BEFORE UPDATE ON outbox WHEN NEW.last_error = 'poison'
+             BEGIN SELECT RAISE(ABORT, 'on purpose'); END",
+        postgres: "ALTER TABLE outbox ADD CONSTRAINT refuse CHECK (last_error <> 'poison')",
+    );
+    fresh(&world).await;
+    let platform = Arc::new(Platform::default());
+    platform.set("memory:a", Fault::Poison);
+    let node = Node::start(&world.db, &platform, Repeat::Never);
+    let id = node.add("memory:a", "memory").await;
+    world.db.write(|tx| tx.execute(&REFUSE, params![])).await.unwrap();
+    node.connectors.pause(&id, "so that all go at once", None).await.unwrap();
+    node.send(&id, "p0", "poison").await;
+    flood(&node, &id, 20, 10).await;
+    node.connectors.resume(&id, None).await.unwrap();
+    let delivered = async |name: &str| {
+        let parts = node.outbox.envelope(&id, &name.parse().unwrap()).await.unwrap();
+        parts[0].state == OutboxState::Delivered
+    };
+    for n in 0..20 {
+        until("it is settled", async || delivered(&format!("m{n}")).await).await;
+    }
+    // Nobody knows what became of it: it is looked for, and sent.
+    platform.set("memory:a", Fault::None);
+    until("it is looked for", async || delivered("p0").await).await;
     node.stop().await;
 }

@@ -2,7 +2,7 @@
 
 use palyra_common::runtime_contracts::RetryClass;
 use palyra_common::time::{Duration, Timestamp};
-use palyra_connector_core::{End, Report};
+use palyra_connector_core::{End, Reason, Report};
 use serde::{Deserialize, Serialize};
 
 /// How echo fails.
@@ -66,7 +66,7 @@ impl Faults {
     }
 
     pub(super) fn connect(&self) -> Option<End> {
-        let told = "echo was told to fail".to_owned();
+        let told = Reason::from("echo was told to fail");
         Some(match self.connection? {
             ConnectionFault::Lost => End::Lost(told),
             ConnectionFault::Unauthorized => End::AuthFailed(told),
@@ -78,7 +78,7 @@ impl Faults {
 impl Fault {
     /// What a request that meets this comes to, where nothing is done.
     pub(super) fn report(self) -> Report {
-        let reason = "echo was told to fail".to_owned();
+        let reason = Reason::from("echo was told to fail");
         match self {
             Self::Transient => {
                 Report::Retry { class: RetryClass::TransientNetwork, after: None, reason }
