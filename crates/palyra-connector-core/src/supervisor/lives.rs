@@ -12,10 +12,11 @@ use palyra_storage::lease::{Lease, LeaseName};
 use palyra_storage::{EngineKind, StorageError};
 use tokio::sync::{Notify, watch};
 use tokio::task::{Id, JoinError, JoinSet};
+use tokio::time::Instant;
 
 use super::Shared;
 use super::status::{Said, TELL_EVERY};
-use super::worker;
+use super::worker::{self, Held};
 use crate::adapter::End;
 use crate::store::connectors::Connector;
 
@@ -31,7 +32,7 @@ const ASK_AGAIN: Duration = Duration::from_secs(1);
 struct Life {
     row: Arc<Connector>,
     state: connector::Connector,
-    lease: Option<Lease>,
+    held: Option<Held>,
     running: Option<Running>,
     restarts: i64,
     last_error: Option<(String, Timestamp)>,
@@ -99,7 +100,7 @@ impl Lives {
                 let life = Life {
                     row: Arc::new(row),
                     state,
-                    lease: None,
+                    held: None,
                     running: None,
                     restarts: 0,
                     last_error: None,
@@ -119,12 +120,12 @@ impl Lives {
                 }
                 life.row = Arc::new(row);
                 events.extend(connection_event(&self.shared, &id, life));
-                if let (Some(lease), Some(running)) = (&life.lease, &life.running)
-                    && !self.shared.leases.holds(lease)
+                if let (Some(held), Some(running)) = (&life.held, &life.running)
+                    && !self.shared.leases.holds(&held.lease)
                 {
                     tracing::warn!(connector = %id, "the lease of a connector was lost");
                     running.stop.send_replace(true);
-                    life.lease = None;
+                    life.held = None;
                 }
                 events.push(Event::Due);
                 events
@@ -154,19 +155,20 @@ impl Lives {
                 // Whatever comes of the lease, nothing runs yet.
                 let started = life.state;
                 life.state = not_started(started, now + ASK_AGAIN);
-                if life.lease.is_none() {
+                if life.held.is_none() {
                     let name = LeaseName::new(format!("connector:{id}"));
-                    life.lease = self.shared.leases.try_take(&name).await?;
+                    let taken = self.shared.leases.try_take(&name).await?;
+                    life.held = taken.map(|lease| Held { lease, since: Instant::now() });
                 }
-                if let Some(lease) = life.lease.clone() {
+                if let Some(held) = life.held.clone() {
                     let row = life.row.clone();
-                    life.running = Some(start(&self.shared, &mut self.tasks, row, lease));
+                    life.running = Some(start(&self.shared, &mut self.tasks, row, held));
                     life.state = started;
                     life.tell(&self.shared, id, Some((ConnectorEventKind::Started, None))).await;
                 }
             }
         }
-        if life.lease.is_some() && life.told != life.state.liveness {
+        if life.held.is_some() && life.told != life.state.liveness {
             life.tell(&self.shared, id, None).await;
         }
         Ok(())
@@ -255,9 +257,9 @@ impl Lives {
         let Some(life) = self.lives.get_mut(id) else { return };
         if life.running.is_none()
             && life.state.start_at.is_none()
-            && let Some(lease) = life.lease.take()
+            && let Some(held) = life.held.take()
         {
-            release(&self.shared, lease).await;
+            release(&self.shared, held.lease).await;
         }
     }
 
@@ -282,8 +284,8 @@ impl Lives {
         if let Err(error) = self.shared.statuses.tell(said.collect()).await {
             tracing::warn!(%error, "that connectors were stopped could not be kept");
         }
-        for lease in self.lives.into_values().filter_map(|life| life.lease) {
-            release(&self.shared, lease).await;
+        for held in self.lives.into_values().filter_map(|life| life.held) {
+            release(&self.shared, held.lease).await;
         }
     }
 }
@@ -336,11 +338,11 @@ fn start(
     shared: &Arc<Shared>,
     tasks: &mut JoinSet<End>,
     row: Arc<Connector>,
-    lease: Lease,
+    held: Held,
 ) -> Running {
     let (stop, stopped) = watch::channel(false);
     let wake = Arc::new(Notify::new());
-    let work = worker::run(shared.clone(), row.clone(), lease, stopped, wake.clone());
+    let work = worker::run(shared.clone(), row.clone(), held, stopped, wake.clone());
     Running { task: tasks.spawn(work).id(), row, stop, wake }
 }
 

@@ -7,6 +7,7 @@ use palyra_storage::lease::Lease;
 use palyra_storage::{EngineKind, describe};
 use tokio::sync::{Notify, watch};
 use tokio::task::JoinHandle;
+use tokio::time::Instant;
 
 use super::Shared;
 use super::drain::Drain;
@@ -19,12 +20,19 @@ const LAST_WORD: Duration = Duration::from_secs(1);
 /// How long an adapter may take to end.
 const GOODBYE: Duration = Duration::from_secs(5);
 
+/// The lease of a connector, and since when it is ours.
+#[derive(Clone)]
+pub(super) struct Held {
+    pub(super) lease: Lease,
+    pub(super) since: Instant,
+}
+
 /// Runs the adapter of a connector and sends what is due through it, until it is asked to stop or
 /// the adapter ends. What has been begun is settled before this returns.
 pub(super) async fn run(
     shared: Arc<Shared>,
     connector: Arc<Connector>,
-    lease: Lease,
+    held: Held,
     stop: watch::Receiver<bool>,
     wake: Arc<Notify>,
 ) -> End {
@@ -35,12 +43,11 @@ pub(super) async fn run(
     let _runs = Runs::here(&shared, &connector, &adapter);
     let (stop_adapter, adapter_stop) = watch::channel(false);
     let mut holding = hold(&shared, &connector, adapter.clone(), adapter_stop);
-    let mut drain = Drain::new(shared.clone(), connector, adapter, lease);
+    let mut left = TakeOver::planned(&shared, &connector, &held);
+    let mut drain = Drain::new(shared.clone(), connector, adapter, held.lease);
     let mut end = None;
-    let recovery = recover(&shared, &drain);
-    tokio::pin!(recovery);
-    let mut recovered = false;
     loop {
+        left.try_now(&shared, &drain).await;
         let open = end.is_none() && !*stop.borrow();
         if open {
             drain.start().await;
@@ -52,7 +59,7 @@ pub(super) async fn run(
         tokio::select! {
             () = drain.progress() => {}
             () = wake.notified(), if open => {}
-            () = &mut recovery, if !recovered => recovered = true,
+            () = left.due(), if open => {}
             ended = &mut holding, if end.is_none() => end = Some(reason(ended)),
             _ = stopped.wait_for(|stop| *stop), if open => {}
         }
@@ -113,25 +120,44 @@ fn reason(ended: Result<End, tokio::task::JoinError>) -> End {
     ended.unwrap_or_else(|error| End::Lost(format!("its task failed: {error}").into()))
 }
 
-/// Takes over what an earlier holder has left under way, once none of it can still be on its way
-/// out. On SQLite the earlier holder is dead: there is one process to a file.
-fn recover(shared: &Arc<Shared>, drain: &Drain) -> impl Future<Output = ()> + Send + use<> {
-    let (shared, lease) = (shared.clone(), drain.lease.clone());
-    let (id, repeat) = (drain.connector.id.clone(), drain.repeat);
-    let timeout = Duration::from(drain.connector.queue.attempt_timeout);
-    let grace = shared.takeover_grace.unwrap_or(timeout + LAST_WORD);
-    async move {
-        match shared.db.engine() {
-            EngineKind::Sqlite => {}
-            EngineKind::Postgres => tokio::time::sleep(grace).await,
+/// When to take over what an earlier holder of the lease has left under way: once none of it can
+/// still be on its way out, counted from taking the lease, however often the worker was started
+/// since. On SQLite the earlier holder is dead: there is one process to a file.
+struct TakeOver {
+    /// Nothing: it is done.
+    at: Option<Instant>,
+}
+
+impl TakeOver {
+    fn planned(shared: &Shared, connector: &Connector, held: &Held) -> Self {
+        let timeout = Duration::from(connector.queue.attempt_timeout);
+        let grace = shared.takeover_grace.unwrap_or(timeout + LAST_WORD);
+        let at = match shared.db.engine() {
+            EngineKind::Sqlite => held.since,
+            EngineKind::Postgres => held.since + grace,
+        };
+        Self { at: Some(at) }
+    }
+
+    async fn try_now(&mut self, shared: &Shared, drain: &Drain) {
+        if self.at.is_none_or(|at| at > Instant::now()) {
+            return;
         }
-        while let Err(error) = shared.outbox.recover(&lease, repeat, &id).await {
-            let error = describe(&error);
-            tracing::warn!(connector = %id, error, "what was left under way waits to be taken over");
-            tokio::time::sleep(super::LOOK_AT_LEAST_EVERY).await;
-            if !shared.leases.holds(&lease) {
-                return;
+        let (lease, id) = (&drain.lease, &drain.connector.id);
+        self.at = match shared.outbox.recover(lease, drain.repeat, id).await {
+            Ok(_) => None,
+            Err(error) => {
+                let error = describe(&error);
+                tracing::warn!(connector = %id, error, "what was left under way waits to be taken over");
+                Some(Instant::now() + super::LOOK_AT_LEAST_EVERY)
             }
+        };
+    }
+
+    async fn due(&self) {
+        match self.at {
+            Some(at) => tokio::time::sleep_until(at).await,
+            None => std::future::pending().await,
         }
     }
 }

@@ -32,6 +32,7 @@ on_every_engine!(
     one_that_cannot_be_made_says_why,
     another_node_goes_on_when_one_dies,
     a_restart_takes_over_what_was_under_way,
+    one_that_dies_again_and_again_still_takes_over_what_was_under_way,
     who_loses_the_lease_lets_go_of_the_connection,
     everybody_can_ask_how_a_connector_does,
     a_supervisor_that_works_can_be_told_from_one_that_does_not,
@@ -374,6 +375,27 @@ async fn a_restart_takes_over_what_was_under_way(mut world: World) {
     // The platform is asked, has not seen it, and gets it.
     let second = Node::start(&world.db, &platform, Repeat::Never);
     until("it arrives", async || platform.count() == 1).await;
+    second.stop().await;
+}
+
+/// Each of its lives is shorter than what the requests of another may take.
+async fn one_that_dies_again_and_again_still_takes_over_what_was_under_way(mut world: World) {
+    fresh(&world).await;
+    let platform = Arc::new(Platform::default());
+    let first = Node::start(&world.db, &platform, Repeat::Never);
+    let id = first.add("memory:a", "memory").await;
+    platform.set("memory:a", Fault::Hang);
+    first.send(&id, "m0", "c0").await;
+    let key = EntryKey { connector: id.clone(), envelope: "m0".parse().unwrap(), part: 0 };
+    let state = async |outbox: &Outbox| outbox.entry(&key).await.unwrap().unwrap().entry.state;
+    let sending = OutboxState::Sending;
+    until("it is under way", async || state(&first.outbox).await == sending).await;
+    first.die();
+    world.restart().await;
+    platform.set("memory:a", Fault::Panic);
+    let second = Node::start(&world.db, &platform, Repeat::Never);
+    let unknown = OutboxState::Unknown;
+    until("it is in doubt", async || state(&second.outbox).await == unknown).await;
     second.stop().await;
 }
 
