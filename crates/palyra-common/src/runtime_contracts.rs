@@ -29,7 +29,7 @@ pub use channels::{
 };
 pub use descriptor::{ContractDescriptor, ContractValue, ParseContractError};
 pub use hooks::{HookDecision, HookEvent, RunLifecycleHookPhase};
-pub use outbox::{DeadLetterReason, OutboxState, RetryClass, UnknownRule};
+pub use outbox::{DeadLetterReason, OutboxEventKind, OutboxState, RetryClass, UnknownRule};
 pub use runs::RunLifecyclePhase;
 pub use surfaces::{HandoffIntent, HandoffSection, TelemetrySurface};
 pub use tape::TapeEventKind;

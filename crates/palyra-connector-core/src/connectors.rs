@@ -10,9 +10,9 @@ use palyra_storage::journal::JournalEvent;
 use palyra_storage::{Database, StorageError, Topic, Tx, new_id};
 use serde_json::Value;
 
-use crate::ChannelError;
 use crate::store::connector_events::{self, ConnectorEvent};
 use crate::store::connectors::{self, Connector};
+use crate::{ChannelError, feed};
 
 /// Told when a connector was set up or changed.
 pub(crate) const TOPIC: Topic = Topic::new("connectors");
@@ -257,7 +257,7 @@ pub fn connector(tx: &mut Tx<'_>, id: &ConnectorId) -> Result<Option<Connector>,
     connectors::one(tx, id)
 }
 
-/// Writes down what happened to a connector.
+/// Writes down what happened to a connector, and tells readers of the feed.
 pub(crate) fn note(
     tx: &mut Tx<'_>,
     id: &ConnectorId,
@@ -265,6 +265,7 @@ pub(crate) fn note(
     detail: Option<String>,
     at: Timestamp,
 ) -> Result<(), StorageError> {
+    feed::connector(tx, id, kind, detail.as_deref(), at);
     let event = ConnectorEvent { id: new_id(), connector: id.clone(), at, kind, detail };
     connector_events::add(tx, &event)
 }

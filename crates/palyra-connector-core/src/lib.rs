@@ -20,6 +20,7 @@ mod adapter;
 pub mod conformance;
 mod connectors;
 mod error;
+mod feed;
 mod history;
 mod inbound;
 mod operation;

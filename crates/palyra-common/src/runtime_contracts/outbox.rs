@@ -13,6 +13,26 @@ runtime_contract_enum! {
         Permanent = "permanent",
     }
 
+    /// What happened in an outbox that somebody may want to look at.
+    pub enum OutboxEventKind {
+        /// A message was given up.
+        Dead = "dead",
+        /// Nobody knows whether a message arrived, and a human has to say.
+        Unknown = "unknown",
+        /// Messages that were given up are sent after all.
+        Replayed = "replayed",
+        /// A message that was given up is closed.
+        Discarded = "discarded",
+        /// A message of which nobody knew is sent again.
+        Resent = "resent",
+        /// A message of which nobody knew is there, as a human says.
+        MarkedDelivered = "marked_delivered",
+        /// A message that waited for an approval goes out.
+        Released = "released",
+        /// A message is taken back.
+        Cancelled = "cancelled",
+    }
+
     /// Where an outbox entry is in its life.
     pub enum OutboxState {
         /// Waits for an approval.

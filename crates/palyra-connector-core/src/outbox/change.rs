@@ -1,7 +1,7 @@
 //! Writing down what an event leads to, for an entry and for the parts behind it.
 
 use palyra_common::ids::NativeMessageId;
-use palyra_common::runtime_contracts::{OutboxState, RetryClass};
+use palyra_common::runtime_contracts::{OutboxEventKind, OutboxState, RetryClass};
 use palyra_common::time::Timestamp;
 use palyra_policy::backoff::Chance;
 use palyra_policy::outbox::{
@@ -9,6 +9,7 @@ use palyra_policy::outbox::{
 };
 use palyra_storage::{StorageError, Tx};
 
+use crate::feed;
 use crate::store::connectors::Queue;
 use crate::store::outbox::Stored;
 use crate::store::{outbox, outbox_lanes};
@@ -54,6 +55,7 @@ impl Changing<'_> {
         change: &Change,
         note: &Note,
     ) -> Result<i64, StorageError> {
+        self.tell(tx, stored, change);
         let was_in_lane = i64::from(!stored.aside);
         let mut next = Stored {
             entry: change.entry,
@@ -85,6 +87,15 @@ impl Changing<'_> {
         }
         outbox::save(tx, &next)?;
         Ok(i64::from(!next.aside) - was_in_lane)
+    }
+
+    /// Tells readers of the feed what somebody may have to do something about.
+    fn tell(&self, tx: &mut Tx<'_>, stored: &Stored, change: &Change) {
+        if let Some(death) = change.death {
+            feed::dead(tx, &stored.key, death, self.now);
+        } else if (change.entry.state, change.place) == (OutboxState::Unknown, Place::Aside) {
+            feed::entry(tx, &stored.key, OutboxEventKind::Unknown, self.now);
+        }
     }
 
     /// The parts behind share the fate of the one that has changed.

@@ -1,7 +1,7 @@
 //! What humans decide about entries.
 
 use palyra_common::ids::ConnectorId;
-use palyra_common::runtime_contracts::OutboxState;
+use palyra_common::runtime_contracts::{OutboxEventKind, OutboxState};
 use palyra_common::time::Timestamp;
 use palyra_policy::outbox::{Event, Repeat, Resolution, Rules};
 use palyra_storage::{StorageError, Tx};
@@ -11,7 +11,7 @@ use super::attempt::known_queue;
 use super::change::{Changing, Note};
 use crate::operation::EntryKey;
 use crate::store::outbox::{self, Stored};
-use crate::{ChannelError, Trail};
+use crate::{ChannelError, Trail, feed};
 
 impl Outbox {
     /// Entries of one state that wait for a human (held, unknown or dead), oldest first, behind
@@ -93,6 +93,7 @@ impl Outbox {
             let changing = Changing { queue: &queue, rules, now, chance: dice.roll() };
             match changing.apply(tx, &stored, event, &Note::default())? {
                 Some(state) => {
+                    told(event).into_iter().for_each(|kind| feed::entry(tx, &key, kind, now));
                     trail.clone().into_iter().for_each(|entry| tx.record(entry));
                     tx.notify(super::TOPIC);
                     Ok(state)
@@ -106,6 +107,24 @@ impl Outbox {
             }
         };
         self.db.try_write(decide).await
+    }
+}
+
+/// What readers of the feed are told of a decision.
+fn told(event: Event) -> Option<OutboxEventKind> {
+    match event {
+        Event::Approved => Some(OutboxEventKind::Released),
+        Event::Cancelled => Some(OutboxEventKind::Cancelled),
+        Event::Resolved(Resolution::Resend) => Some(OutboxEventKind::Resent),
+        Event::Resolved(Resolution::MarkDelivered) => Some(OutboxEventKind::MarkedDelivered),
+        Event::Replayed => Some(OutboxEventKind::Replayed),
+        Event::Discarded => Some(OutboxEventKind::Discarded),
+        Event::Turn
+        | Event::NotAdmitted { .. }
+        | Event::Outcome(_)
+        | Event::Abandoned
+        | Event::Reconciled(_)
+        | Event::EarlierPartFailed => None,
     }
 }
 

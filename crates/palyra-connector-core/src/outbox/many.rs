@@ -1,7 +1,7 @@
 //! What humans decide about many entries at once.
 
 use palyra_common::ids::ConnectorId;
-use palyra_common::runtime_contracts::DeadLetterReason;
+use palyra_common::runtime_contracts::{DeadLetterReason, OutboxEventKind};
 use palyra_policy::outbox::{Event, Repeat, Rules};
 use palyra_storage::Tx;
 
@@ -10,7 +10,7 @@ use super::attempt::known_queue;
 use super::change::{Changing, Note};
 use crate::operation::EntryKey;
 use crate::store::{connectors, outbox, outbox_lanes};
-use crate::{ChannelError, Trail};
+use crate::{ChannelError, Trail, feed};
 
 /// Decided in one transaction.
 const STEP: usize = 100;
@@ -84,6 +84,7 @@ impl Outbox {
                 count += u64::from(changed.is_some());
             }
             if count > 0 {
+                feed::entries(tx, &connector, OutboxEventKind::Replayed, count, now);
                 trail.clone().into_iter().for_each(|entry| tx.record(entry));
                 tx.notify(super::TOPIC);
             }

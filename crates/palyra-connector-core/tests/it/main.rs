@@ -2,6 +2,7 @@
 #![allow(clippy::panic, clippy::unwrap_used, reason = "a failure is the verdict")]
 
 mod connectors;
+mod feed;
 mod inbound;
 mod outbox;
 mod parts;

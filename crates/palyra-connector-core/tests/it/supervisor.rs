@@ -35,6 +35,7 @@ on_every_engine!(
     one_that_dies_again_and_again_still_takes_over_what_was_under_way,
     who_loses_the_lease_lets_go_of_the_connection,
     everybody_can_ask_how_a_connector_does,
+    how_a_connector_does_is_in_the_feed,
     a_supervisor_that_works_can_be_told_from_one_that_does_not,
     what_dies_again_at_once_is_replayed_once,
     an_end_that_cannot_be_kept_keeps_no_other_from_being_kept,
@@ -446,6 +447,40 @@ async fn everybody_can_ask_how_a_connector_does(world: World) {
     assert!(kinds.contains(&Kind::Lost) && kinds.contains(&Kind::Disabled), "{kinds:?}");
     let older = node.connectors.events(&id, Some(events[0].id), 100).await.unwrap();
     assert_eq!(older, events[1..]);
+    node.stop().await;
+}
+
+async fn how_a_connector_does_is_in_the_feed(world: World) {
+    fresh(&world).await;
+    let mut reader = crate::feed::Reader::from_now(&world.db).await;
+    let platform = Arc::new(Platform::default());
+    let node = Node::start(&world.db, &platform, Repeat::Never);
+    let id = node.add("memory:a", "memory").await;
+    let queue = node.connectors.get(&id).await.unwrap().queue;
+    let mut seen: Vec<(String, serde_json::Value)> = Vec::new();
+    let mut until_told = async |kind: &str| {
+        until(kind, async || {
+            seen.extend(reader.read("connector:memory:a").await);
+            seen.iter().any(|(told, _)| told == kind)
+        })
+        .await;
+        std::mem::take(&mut seen)
+    };
+    let first = until_told("connector.started").await;
+    assert_eq!(first[0].0, "connector.added", "{first:?}");
+    platform.set("memory:a", Fault::Panic);
+    let other = serde_json::json!({ "other": true });
+    node.connectors.configure(&id, other, queue, None).await.unwrap();
+    let lost = until_told("connector.lost").await;
+    assert!(lost.last().unwrap().1["detail"].is_string(), "{lost:?}");
+    platform.set("memory:a", Fault::Unauthorized);
+    node.send(&id, "m1", "a").await;
+    until_told("connector.auth_failed").await;
+    platform.set("memory:a", Fault::None);
+    node.connectors.set_enabled(&id, true, None).await.unwrap();
+    until_told("connector.started").await;
+    node.connectors.set_enabled(&id, false, None).await.unwrap();
+    until_told("connector.stopped").await;
     node.stop().await;
 }
 
