@@ -12,6 +12,7 @@ use std::time::Duration;
 use palyra_common::time::Clock;
 use palyra_storage::Database;
 use palyra_storage::lease::Leases;
+use tokio::time::MissedTickBehavior;
 
 use crate::adapter::AdapterRegistry;
 use crate::{Connectors, Dice, Inbound, InboundSink, Outbox};
@@ -106,15 +107,15 @@ impl ConnectorSupervisor {
         let mut lives = Lives::new(self.shared.clone());
         let mut deciding = tokio::spawn(decide_waiting(self.shared.clone()));
         tokio::pin!(shutdown);
-        if let Err(error) = lives.look().await {
-            tracing::warn!(%error, "the connectors could not be read; trying again");
-        }
+        // Not from one round to the next: while something is sent, rounds are shorter than that.
+        let mut looks = tokio::time::interval(LOOK_AT_LEAST_EVERY);
+        looks.set_missed_tick_behavior(MissedTickBehavior::Delay);
         loop {
             self.pulse.beat(self.shared.clock.now());
             let looked = tokio::select! {
                 () = queues.changed() => lives.wake_due().await,
                 () = rows.changed() => lives.look().await,
-                () = tokio::time::sleep(LOOK_AT_LEAST_EVERY) => lives.look().await,
+                _ = looks.tick() => lives.look().await,
                 ended = lives.ended() => lives.has_ended(ended).await,
                 ended = &mut deciding => {
                     tracing::error!(?ended, "nobody decides about messages any more");

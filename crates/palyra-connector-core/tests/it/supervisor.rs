@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use palyra_common::ids::ConnectorId;
 use palyra_common::queue::{Backoff, QueueSettings};
@@ -31,6 +31,7 @@ on_every_engine!(
     other_settings_are_tried_whatever_becomes_of_the_old_ones,
     one_that_cannot_be_made_says_why,
     another_node_goes_on_when_one_dies,
+    another_node_goes_on_however_much_there_is_to_send,
     a_restart_takes_over_what_was_under_way,
     one_that_dies_again_and_again_still_takes_over_what_was_under_way,
     who_loses_the_lease_lets_go_of_the_connection,
@@ -44,7 +45,11 @@ on_every_engine!(
 /// Long enough for any machine; nothing waits for it unless something is wrong.
 const LIMIT: Duration = Duration::from_secs(120);
 /// Short, so that a node that died is noticed soon.
-const TTL: palyra_common::time::Duration = palyra_common::time::Duration::from_secs(2);
+const TTL: Duration = Duration::from_secs(2);
+/// How long what a dead node has sent may still be on its way.
+const GRACE: Duration = Duration::from_millis(100);
+/// What a slow machine may take beyond that. Less than a minute: nothing waits for longer than it must.
+const MARGIN: Duration = Duration::from_secs(30);
 
 struct Deaf;
 
@@ -73,7 +78,7 @@ struct Node {
 impl Node {
     fn start(db: &Database, platform: &Arc<Platform>, repeat: Repeat) -> Self {
         let clock = Arc::new(SystemClock);
-        let leases = Leases::new(db.clone(), clock.clone(), TTL);
+        let leases = Leases::new(db.clone(), clock.clone(), TTL.into());
         let (keeper, _) = LeaseKeeper::new(db.clone(), leases.clone());
         let supervisor = ConnectorSupervisor::new(SupervisorOptions {
             db: db.clone(),
@@ -82,7 +87,7 @@ impl Node {
             dice: Arc::new(SystemDice),
             adapters: Arc::new(Adapters(platform.clone(), repeat)),
             sink: Arc::new(Deaf),
-            takeover_grace: Some(Duration::from_millis(100)),
+            takeover_grace: Some(GRACE),
         });
         let (stop, stopped) = oneshot::channel();
         Self {
@@ -131,9 +136,10 @@ impl Node {
     }
 
     /// As if the process were gone: nothing is settled, nothing given back.
-    fn die(self) {
+    fn die(self) -> Instant {
         self.running.abort();
         self.keeping.abort();
+        Instant::now()
     }
 }
 
@@ -349,12 +355,43 @@ async fn another_node_goes_on_when_one_dies(world: World) {
         entry.is_some_and(|stored| stored.entry.state == OutboxState::Sending)
     };
     until("something is under way", begun).await;
-    first.die();
+    let died = first.die();
     platform.set("memory:a", Fault::None);
     until("the second goes on", async || platform.count() == 20).await;
+    assert_taken_over(died);
     assert_in_order(&platform, 20, 4);
     assert_eq!(platform.starts.lock().unwrap()["memory:a"], 2);
     second.stop().await;
+}
+
+/// What is sent rings all the time, and is no reason not to look whose lease is over.
+async fn another_node_goes_on_however_much_there_is_to_send(world: World) {
+    let Some(second) = world.second_node().await else { return };
+    fresh(&world).await;
+    let platform = Arc::new(Platform::default());
+    let first = Node::start(&world.db, &platform, Repeat::Never);
+    let id = first.add("memory:a", "memory").await;
+    first.send(&id, "m0", "c0").await;
+    until("the first works", async || platform.count() == 1).await;
+    let second = Node::start(&second, &platform, Repeat::Never);
+    let (died, mut sent) = (first.die(), 1);
+    until("the second goes on", async || {
+        second.send(&id, &format!("m{sent}"), "c0").await;
+        sent += 1;
+        platform.count() > 1
+    })
+    .await;
+    assert_taken_over(died);
+    until("all arrive", async || platform.count() == sent).await;
+    assert_in_order(&platform, sent, 1);
+    second.stop().await;
+}
+
+/// Now, somebody has gone on who waited for no more than the lease.
+fn assert_taken_over(died: Instant) {
+    let took = died.elapsed();
+    println!("taken over after {took:?}, with a lease of {TTL:?}");
+    assert!(took < TTL + GRACE + MARGIN, "{took:?}");
 }
 
 async fn a_restart_takes_over_what_was_under_way(mut world: World) {
