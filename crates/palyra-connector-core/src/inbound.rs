@@ -187,13 +187,20 @@ impl Inbound {
             let mut decided = 0;
             for (event, received) in inbound_events::claim_due(tx, now, limit)? {
                 match decide(tx, &*sink, &*dice, &event, &received, now)? {
-                    Accepted::Decided(_) => decided += 1,
+                    Accepted::Decided(_) => {
+                        crash_point!("inbound.before_decide_commit");
+                        decided += 1;
+                    }
                     Accepted::Later | Accepted::Before => {}
                 }
             }
             Ok((decided, inbound_events::next_due(tx)?))
         };
-        Ok(self.db.write(again).await?)
+        let (decided, next) = self.db.write(again).await?;
+        if decided > 0 {
+            crash_point!("inbound.after_decide_commit");
+        }
+        Ok((decided, next))
     }
 
     /// Waits for messages that could not be decided at once.

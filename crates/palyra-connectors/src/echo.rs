@@ -109,6 +109,14 @@ impl Echo {
         }
     }
 
+    /// A request arrives, whatever becomes of the answer.
+    fn accept(&self, stored: &Stored) -> Report {
+        crash_point!("echo.before_accept");
+        let report = self.keep(stored);
+        crash_point!("echo.after_accept");
+        report
+    }
+
     /// Does what a platform does with a request.
     fn keep(&self, stored: &Stored) -> Report {
         let now = self.clock.now();
@@ -168,19 +176,14 @@ impl ConnectorAdapter for Echo {
                 tokio::time::sleep(faults.delay.into()).await;
             }
             match faults.of_request(request) {
-                None => {
-                    crash_point!("echo.before_accept");
-                    let report = self.keep(stored);
-                    crash_point!("echo.after_accept");
-                    report
-                }
+                None => self.accept(stored),
                 Some(Fault::DropAnswer) => {
-                    drop(self.keep(stored));
+                    drop(self.accept(stored));
                     Report::Unknown { reason: "the answer was dropped".into() }
                 }
                 Some(Fault::Hang) => std::future::pending().await,
                 Some(Fault::DoAndHang) => {
-                    drop(self.keep(stored));
+                    drop(self.accept(stored));
                     std::future::pending().await
                 }
                 Some(fault) => fault.report(),

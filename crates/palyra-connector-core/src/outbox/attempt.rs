@@ -165,6 +165,7 @@ impl Outbox {
             }
             Ok(make(tx, turns, lease.token(), now)?)
         };
+        crash_point!("outbox.before_attempt_commit");
         let begun = self.db.try_write(begin).await?;
         crash_point!("outbox.after_attempt_commit");
         Ok(begun)

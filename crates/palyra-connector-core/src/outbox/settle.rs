@@ -52,7 +52,11 @@ impl Outbox {
         repeat: Repeat,
         connector: &ConnectorId,
     ) -> Result<u64, ChannelError> {
-        self.take_over(Whose::BeforeUs(lease.token()), lease, repeat, connector).await
+        crash_point!("outbox.before_recover_commit");
+        let whose = Whose::BeforeUs(lease.token());
+        let recovered = self.take_over(whose, lease, repeat, connector).await?;
+        crash_point!("outbox.after_recover_commit");
+        Ok(recovered)
     }
 
     /// The same with what the holder itself has written down as begun and is not making: it failed
@@ -63,7 +67,11 @@ impl Outbox {
         repeat: Repeat,
         connector: &ConnectorId,
     ) -> Result<u64, ChannelError> {
-        self.take_over(Whose::Ours(lease.token()), lease, repeat, connector).await
+        crash_point!("outbox.before_recover_own_commit");
+        let whose = Whose::Ours(lease.token());
+        let recovered = self.take_over(whose, lease, repeat, connector).await?;
+        crash_point!("outbox.after_recover_own_commit");
+        Ok(recovered)
     }
 
     async fn take_over(
@@ -122,7 +130,10 @@ impl Outbox {
             changing.apply(tx, &stored, Event::Reconciled(found), &note)?;
             Ok(())
         };
-        self.db.try_write(write).await
+        crash_point!("outbox.before_reconciled_commit");
+        self.db.try_write(write).await?;
+        crash_point!("outbox.after_reconciled_commit");
+        Ok(())
     }
 }
 
