@@ -18,7 +18,21 @@ use palyra_storage::{OpenOptions, StorageError};
 use serde_json::Value;
 
 use crate::adapter::Waiting;
-use crate::{AdapterRegistry, ChannelError, Inbound, InboundEvent};
+use crate::{AdapterRegistry, ChannelError, Inbound, InboundEvent, Outgoing};
+
+/// Lets every text out as it is, where there is no secret to keep.
+#[derive(Debug, Clone, Copy)]
+pub struct AsItIs;
+
+impl Outgoing for AsItIs {
+    fn clean(&self, text: &str) -> String {
+        text.to_owned()
+    }
+
+    fn snapshot(&self) -> Arc<dyn Outgoing> {
+        Arc::new(*self)
+    }
+}
 
 /// The other side of connectors. Each connector has its own part of it, an account with its own
 /// conversations and its own weather.

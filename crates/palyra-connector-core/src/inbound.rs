@@ -12,7 +12,7 @@ use palyra_storage::{Database, StorageError, Topic, Tx, crash_point};
 use serde::{Deserialize, Serialize};
 
 use crate::store::{inbound_cursors, inbound_events};
-use crate::{ChannelError, Dice};
+use crate::{ChannelError, Dice, Outgoing};
 
 /// Told when something came in that could not be decided at once.
 pub(crate) const TOPIC: Topic = Topic::new("inbound");
@@ -109,11 +109,13 @@ pub enum Taken {
 /// committed: it must do nothing but write to `tx`. If it fails, what it has written is undone, the
 /// message is kept, and it is called again later. The order is that in which adapters hand over.
 pub trait InboundSink: Send + Sync {
-    /// Decides about a message, and writes down what follows.
+    /// Decides about a message, and writes down what follows; what is to be said about it may go
+    /// out as `outgoing` leaves it.
     fn accept(
         &self,
         tx: &mut Tx<'_>,
         event: &InboundEvent,
+        outgoing: &dyn Outgoing,
         now: Timestamp,
     ) -> Result<Taken, ChannelError>;
 }
@@ -136,6 +138,7 @@ pub struct Inbound {
     clock: Arc<dyn Clock>,
     dice: Arc<dyn Dice>,
     sink: Arc<dyn InboundSink>,
+    outgoing: Arc<dyn Outgoing>,
 }
 
 /// How long to wait before a decision is tried again.
@@ -145,21 +148,23 @@ const BACKOFF: Backoff = Backoff {
 };
 
 impl Inbound {
-    /// Hands what comes in to `sink`.
+    /// Hands what comes in to `sink`, as it came in; what that says about it is cleaned by
+    /// `outgoing`.
     pub fn new(
         db: Database,
         clock: Arc<dyn Clock>,
         dice: Arc<dyn Dice>,
         sink: Arc<dyn InboundSink>,
+        outgoing: Arc<dyn Outgoing>,
     ) -> Self {
-        Self { db, clock, dice, sink }
+        Self { db, clock, dice, sink, outgoing }
     }
 
     /// Keeps a message, decides about it if that is possible now, and moves the cursor, all or
     /// nothing. However often and on however many nodes the same message is handed over, it is
     /// decided once.
     pub async fn accept(&self, event: InboundEvent) -> Result<Accepted, ChannelError> {
-        let (now, dice, sink) = (self.clock.now(), self.dice.clone(), self.sink.clone());
+        let (now, asked) = (self.clock.now(), self.asked());
         let accept = move |tx: &mut Tx<'_>| -> Result<Accepted, StorageError> {
             if !inbound_events::add(tx, &event, now)? {
                 return Ok(Accepted::Before);
@@ -168,7 +173,7 @@ impl Inbound {
                 inbound_cursors::advance(tx, &event.connector, &event.conversation, cursor)?;
             }
             let received = Received::new(now);
-            decide(tx, &*sink, &*dice, &event, &received, now)
+            decide(tx, &asked, &event, &received, now)
         };
         crash_point!("inbound.before_commit");
         let accepted = self.db.write(accept).await?;
@@ -182,11 +187,11 @@ impl Inbound {
         &self,
         limit: u32,
     ) -> Result<(u64, Option<Timestamp>), ChannelError> {
-        let (now, dice, sink) = (self.clock.now(), self.dice.clone(), self.sink.clone());
+        let (now, asked) = (self.clock.now(), self.asked());
         let again = move |tx: &mut Tx<'_>| -> Result<(u64, Option<Timestamp>), StorageError> {
             let mut decided = 0;
             for (event, received) in inbound_events::claim_due(tx, now, limit)? {
-                match decide(tx, &*sink, &*dice, &event, &received, now)? {
+                match decide(tx, &asked, &event, &received, now)? {
                     Accepted::Decided(_) => {
                         crash_point!("inbound.before_decide_commit");
                         decided += 1;
@@ -201,6 +206,11 @@ impl Inbound {
             crash_point!("inbound.after_decide_commit");
         }
         Ok((decided, next))
+    }
+
+    fn asked(&self) -> Asked {
+        let (dice, sink) = (self.dice.clone(), self.sink.clone());
+        Asked { dice, sink, outgoing: self.outgoing.snapshot() }
     }
 
     /// Waits for messages that could not be decided at once.
@@ -219,16 +229,22 @@ impl Inbound {
     }
 }
 
+/// Who is asked in a transaction.
+struct Asked {
+    dice: Arc<dyn Dice>,
+    sink: Arc<dyn InboundSink>,
+    outgoing: Arc<dyn Outgoing>,
+}
+
 /// Asks the sink, and writes down its decision or that there is none yet.
 fn decide(
     tx: &mut Tx<'_>,
-    sink: &dyn InboundSink,
-    dice: &dyn Dice,
+    asked: &Asked,
     event: &InboundEvent,
     received: &Received,
     now: Timestamp,
 ) -> Result<Accepted, StorageError> {
-    let taken = tx.savepoint(|tx| sink.accept(tx, event, now));
+    let taken = tx.savepoint(|tx| asked.sink.accept(tx, event, &*asked.outgoing, now));
     let (happened, session_key) = match &taken {
         Ok(Taken::Routed { reason, session_key }) => (Event::Routed(*reason), Some(&**session_key)),
         Ok(Taken::Ignored(reason)) => (Event::Ignored(*reason), None),
@@ -243,7 +259,7 @@ fn decide(
             (Event::Undecided, None)
         }
     };
-    let next = step(received, happened, BACKOFF, now, dice.roll()).unwrap_or(*received);
+    let next = step(received, happened, BACKOFF, now, asked.dice.roll()).unwrap_or(*received);
     inbound_events::save(tx, event, &next, session_key)?;
     match (next.state, taken) {
         (InboundState::Received, _) | (_, Err(_)) => {

@@ -5,7 +5,7 @@
 //! is neither lost nor sent twice, whoever dies in between, and where nobody can know, the entry
 //! says so.
 //!
-//! - [`Operation`], [`Envelope`]: what is sent.
+//! - [`Operation`], [`Envelope`]: what is sent. [`Outgoing`]: takes out of a text what may not be.
 //! - [`ConnectorAdapter`]: what a platform implements.
 //! - [`ConnectorSupervisor`]: runs adapters and sends what is due through them.
 //! - [`Connectors`]: the instances that an operator has set up.
@@ -25,9 +25,11 @@ mod history;
 mod inbound;
 mod operation;
 mod outbox;
+mod outgoing;
 mod reason;
 mod restored;
 mod retention;
+mod split;
 mod store;
 mod supervisor;
 
@@ -44,6 +46,7 @@ pub use outbox::{
     Attempt, Begun, COUNTED, Dice, Due, Enqueued, MAX_REPLAYED, Outbox, PartView, QueueView,
     Report, Settled, SystemDice, enqueue,
 };
+pub use outgoing::{CleanText, Outgoing};
 pub use reason::Reason;
 pub use restored::{CameBack, settle_what_came_back};
 pub use retention::rules;

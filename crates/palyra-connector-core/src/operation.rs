@@ -3,6 +3,8 @@
 use palyra_common::ids::{ConnectorId, ConversationId, EnvelopeId, NativeMessageId};
 use serde::{Deserialize, Serialize};
 
+use crate::outgoing::CleanText;
+
 /// One thing to do on a platform.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "do", rename_all = "snake_case")]
@@ -10,7 +12,7 @@ pub enum Operation {
     /// Say something.
     Send {
         /// What.
-        text: String,
+        text: CleanText,
         /// The message that it answers.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         reply_to: Option<NativeMessageId>,
@@ -20,7 +22,7 @@ pub enum Operation {
         /// The message.
         message: NativeMessageId,
         /// What it says from now on.
-        text: String,
+        text: CleanText,
     },
     /// Take a message back.
     Delete {
@@ -32,14 +34,14 @@ pub enum Operation {
         /// The message.
         message: NativeMessageId,
         /// The reaction, in the platform's own words.
-        reaction: String,
+        reaction: CleanText,
     },
     /// Take a reaction back.
     Unreact {
         /// The message.
         message: NativeMessageId,
         /// The reaction, in the platform's own words.
-        reaction: String,
+        reaction: CleanText,
     },
 }
 

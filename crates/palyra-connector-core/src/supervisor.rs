@@ -15,7 +15,7 @@ use palyra_storage::lease::Leases;
 use tokio::time::MissedTickBehavior;
 
 use crate::adapter::AdapterRegistry;
-use crate::{Connectors, Dice, Inbound, InboundSink, Outbox};
+use crate::{Connectors, Dice, Inbound, InboundSink, Outbox, Outgoing};
 use lives::Lives;
 pub use pulse::Pulse;
 pub use status::Statuses;
@@ -40,6 +40,8 @@ pub struct SupervisorOptions {
     pub adapters: Arc<dyn AdapterRegistry>,
     /// Takes what comes in.
     pub sink: Arc<dyn InboundSink>,
+    /// Cleans what is said about it.
+    pub outgoing: Arc<dyn Outgoing>,
     /// How long requests of another node may still be on their way when its lease has run out.
     /// Nothing: as long as an attempt of that connector may take.
     pub takeover_grace: Option<Duration>,
@@ -68,11 +70,12 @@ pub struct ConnectorSupervisor {
 impl ConnectorSupervisor {
     /// A supervisor that does not run yet.
     pub fn new(options: SupervisorOptions) -> Self {
-        let SupervisorOptions { db, leases, clock, dice, adapters, sink, takeover_grace } = options;
+        let SupervisorOptions { db, leases, clock, dice, adapters, sink, .. } = options;
+        let (outgoing, takeover_grace) = (options.outgoing, options.takeover_grace);
         let shared = Shared {
             connectors: Connectors::new(db.clone(), clock.clone()),
             outbox: Outbox::new(db.clone(), clock.clone(), dice.clone()),
-            inbound: Inbound::new(db.clone(), clock.clone(), dice.clone(), sink),
+            inbound: Inbound::new(db.clone(), clock.clone(), dice.clone(), sink, outgoing),
             statuses: Statuses::new(db.clone(), clock.clone()),
             db,
             leases,

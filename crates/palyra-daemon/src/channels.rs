@@ -10,13 +10,14 @@ use palyra_common::runtime_contracts::{BroadcastStrategy, DirectMessagePolicy, I
 use palyra_common::time::{Clock, Timestamp};
 use palyra_connector_core::{
     AdapterRegistry, ChannelError, Connector, ConnectorStatus, ConnectorSupervisor, Connectors,
-    Inbound, Outbox, Pulse, QueueView, Said, Statuses, SupervisorOptions, SystemDice, history,
-    set_up,
+    Inbound, Outbox, Outgoing, Pulse, QueueView, Said, Statuses, SupervisorOptions, SystemDice,
+    history, set_up,
 };
 use palyra_connectors::{BuiltIn, KINDS, echo};
 use palyra_gateway::{ChannelRouter, Mirror, Preview, RuleError, Rules, add_rule};
 use palyra_storage::lease::Leases;
 use palyra_storage::{Database, StorageError, Tx};
+use palyra_vault::{Redaction, Redactor};
 use serde_json::Value;
 
 /// The channel that is always there: it speaks to nobody but this machine.
@@ -31,6 +32,8 @@ pub(crate) struct ChannelPlatform {
     pub(crate) inbound: Inbound,
     pub(crate) rules: Rules,
     pub(crate) preview: Preview,
+    /// Cleans what goes out.
+    pub(crate) outgoing: Arc<dyn Outgoing>,
     /// Whether connectors are looked after at all.
     pub(crate) pulse: Pulse,
     statuses: Statuses,
@@ -45,7 +48,9 @@ impl ChannelPlatform {
         leases: Leases,
         clock: Arc<dyn Clock>,
         data_dir: &Path,
+        redactor: Redactor,
     ) -> Result<(Self, ConnectorSupervisor), StorageError> {
+        let outgoing: Arc<dyn Outgoing> = Arc::new(WithoutSecrets(redactor));
         set_up_first(&db, clock.now()).await?;
         let adapters = Arc::new(BuiltIn::new(clock.clone(), data_dir.join(FOLDER)));
         let dice = Arc::new(SystemDice);
@@ -56,6 +61,7 @@ impl ChannelPlatform {
             dice: dice.clone(),
             adapters: adapters.clone(),
             sink: Arc::new(ChannelRouter::new(Arc::new(Mirror))),
+            outgoing: outgoing.clone(),
             takeover_grace: None,
         });
         let platform = Self {
@@ -64,6 +70,7 @@ impl ChannelPlatform {
             inbound: supervisor.inbound(),
             rules: Rules::new(db.clone(), clock),
             preview: Preview::new(db.clone()),
+            outgoing,
             pulse: supervisor.pulse(),
             statuses: supervisor.statuses(),
             adapters,
@@ -111,6 +118,33 @@ impl ChannelPlatform {
     ) -> Result<(), ChannelError> {
         let checked = self.adapters.check(kind, settings).and_then(|()| queue.check());
         checked.map_err(ChannelError::Invalid)
+    }
+}
+
+/// What the vault knows to be secret, and what looks like it, does not go out.
+struct WithoutSecrets(Redactor);
+
+impl Outgoing for WithoutSecrets {
+    fn clean(&self, text: &str) -> String {
+        self.0.redact(text).into_owned()
+    }
+
+    fn snapshot(&self) -> Arc<dyn Outgoing> {
+        Arc::new(WithoutKnown(self.0.snapshot()))
+    }
+}
+
+/// The same, by what was known at one moment.
+#[derive(Clone)]
+struct WithoutKnown(Redaction);
+
+impl Outgoing for WithoutKnown {
+    fn clean(&self, text: &str) -> String {
+        self.0.redact(text).into_owned()
+    }
+
+    fn snapshot(&self) -> Arc<dyn Outgoing> {
+        Arc::new(self.clone())
     }
 }
 

@@ -10,11 +10,9 @@
 mod responder;
 mod router;
 mod rules;
-mod split;
 mod store;
 
 pub use responder::{Mirror, Responder, Routed};
 pub use router::{ChannelRouter, Preview, reply_envelope};
 pub use rules::{RuleError, Rules, add_rule};
-pub use split::split;
 pub use store::router_rules::StoredRule;

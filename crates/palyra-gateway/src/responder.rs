@@ -1,11 +1,12 @@
 //! Who answers.
 
 use palyra_common::time::Timestamp;
-use palyra_connector_core::{ChannelError, Envelope, InboundEvent, Operation, Release, enqueue};
+use palyra_connector_core::{
+    ChannelError, CleanText, Envelope, InboundEvent, Operation, Outgoing, Release, enqueue,
+};
 use palyra_storage::Tx;
 
 use crate::router::reply_envelope;
-use crate::split::split;
 
 /// A message that an agent is to have.
 pub struct Routed<'a> {
@@ -15,6 +16,8 @@ pub struct Routed<'a> {
     pub agent: &'a str,
     /// The conversation that it continues.
     pub session_key: &'a str,
+    /// Cleans what is answered.
+    pub outgoing: &'a dyn Outgoing,
 }
 
 /// Answers messages. Called in the transaction in which they come in, which may be run again before
@@ -46,7 +49,8 @@ impl Responder for Mirror {
     ) -> Result<(), ChannelError> {
         let event = routed.event;
         let said = format!("You said: {}", event.content.text.trim());
-        let texts = split(&said, MAX_TEXT).into_iter().take(MAX_PARTS);
+        let texts = CleanText::pieces(&said, MAX_TEXT, routed.outgoing);
+        let texts = texts.into_iter().take(MAX_PARTS);
         let reply_to = Some(event.message.clone());
         let parts = texts.map(|text| Operation::Send { text, reply_to: reply_to.clone() });
         let envelope = Envelope {

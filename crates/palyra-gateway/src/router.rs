@@ -5,7 +5,7 @@ use std::sync::Arc;
 use palyra_common::ids::{ConnectorId, EnvelopeId, NativeMessageId};
 use palyra_common::runtime_contracts::RouteReason;
 use palyra_common::time::Timestamp;
-use palyra_connector_core::{ChannelError, InboundEvent, InboundSink, Taken, connector};
+use palyra_connector_core::{ChannelError, InboundEvent, InboundSink, Outgoing, Taken, connector};
 use palyra_policy::route::{Decision, Message, Pairing, Place, Switch, route};
 use palyra_storage::{Database, Tx};
 use sha2::{Digest, Sha256};
@@ -31,11 +31,12 @@ impl InboundSink for ChannelRouter {
         &self,
         tx: &mut Tx<'_>,
         event: &InboundEvent,
+        outgoing: &dyn Outgoing,
         now: Timestamp,
     ) -> Result<Taken, ChannelError> {
         match decide(tx, event, None)? {
             Decision::Route { agent, session_key, reason } => {
-                let routed = Routed { event, agent: &agent, session_key: &session_key };
+                let routed = Routed { event, agent: &agent, session_key: &session_key, outgoing };
                 self.responder.respond(tx, &routed, now)?;
                 Ok(Taken::Routed { reason, session_key })
             }

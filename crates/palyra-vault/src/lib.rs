@@ -31,7 +31,7 @@ pub use error::VaultError;
 pub use key::KeyId;
 pub use name::{MAX_NAME_CHARS, SecretName, SecretNameError, SecretScope};
 pub use place::{KeyPlace, KeySeen};
-pub use redact::{MIN_VALUE_CHARS, RedactingWriter, Redactor};
+pub use redact::{MIN_VALUE_CHARS, RedactingWriter, Redaction, Redactor};
 pub use secret::SecretString;
 pub use source::{KeyProblem, PASSPHRASE_VARIABLE};
 pub use store::secrets::{SecretInfo, SecretPage, VersionInfo};

@@ -66,6 +66,23 @@ struct State {
     unsettled: VecDeque<Arc<Value>>,
 }
 
+/// A [`Redactor`] as it was at one moment. It takes no lock. Cheap to clone.
+#[derive(Clone)]
+pub struct Redaction(Arc<Vec<Arc<Table>>>);
+
+impl Redaction {
+    /// `text` without secrets. Borrowed if there was none.
+    pub fn redact<'a>(&self, text: &'a str) -> Cow<'a, str> {
+        match Search::new(&self.0).redact(text) {
+            Cow::Borrowed(text) => shapes::redact(text),
+            Cow::Owned(text) => match shapes::redact(&text) {
+                Cow::Borrowed(_) => Cow::Owned(text),
+                Cow::Owned(text) => Cow::Owned(text),
+            },
+        }
+    }
+}
+
 /// A value on its way into the vault. It is looked for already.
 pub(crate) struct Learnt {
     redactor: Redactor,
@@ -81,14 +98,12 @@ impl Redactor {
 
     /// `text` without secrets. Borrowed if there was none.
     pub fn redact<'a>(&self, text: &'a str) -> Cow<'a, str> {
-        let tables = self.0.state.read().unwrap_or_else(PoisonError::into_inner).tables.clone();
-        match Search::new(&tables).redact(text) {
-            Cow::Borrowed(text) => shapes::redact(text),
-            Cow::Owned(text) => match shapes::redact(&text) {
-                Cow::Borrowed(_) => Cow::Owned(text),
-                Cow::Owned(text) => Cow::Owned(text),
-            },
-        }
+        self.snapshot().redact(text)
+    }
+
+    /// What is looked for now. It learns of no new secret; one that goes is not looked for any more.
+    pub fn snapshot(&self) -> Redaction {
+        Redaction(self.0.state.read().unwrap_or_else(PoisonError::into_inner).tables.clone())
     }
 
     /// The same for every text in `value`.

@@ -12,10 +12,10 @@ use tokio::sync::oneshot;
 use tokio::task::JoinHandle;
 
 use super::received::Answers;
-use super::{Arrived, Broken, Platform, Weather};
+use super::{Arrived, AsItIs, Broken, Platform, Weather};
 use crate::{
-    ConnectorSupervisor, Connectors, EntryKey, Envelope, Inbound, Operation, Outbox, Release,
-    Stored, SupervisorOptions, SystemDice,
+    CleanText, ConnectorSupervisor, Connectors, EntryKey, Envelope, Inbound, Operation, Outbox,
+    Release, Stored, SupervisorOptions, SystemDice,
 };
 
 /// Long enough for any machine; nothing waits for it unless something is wrong.
@@ -62,6 +62,7 @@ impl Node {
             dice: Arc::new(SystemDice),
             adapters: platform.adapters(),
             sink: Arc::new(Answers::default()),
+            outgoing: Arc::new(AsItIs),
             takeover_grace: Some(Duration::from_millis(100)),
         });
         let (stop, stopped) = oneshot::channel();
@@ -190,7 +191,8 @@ pub(super) fn envelope(
     texts: Vec<String>,
 ) -> Result<Envelope, Broken> {
     let broken = |error: &dyn std::fmt::Display| Broken(error.to_string());
-    let operation = |text| Operation::Send { text, reply_to: None };
+    let clean = |text: String| CleanText::of(&text, &AsItIs);
+    let operation = |text| Operation::Send { text: clean(text), reply_to: None };
     Ok(Envelope {
         connector: connector.clone(),
         id: name.parse::<EnvelopeId>().map_err(|error| broken(&error))?,

@@ -11,7 +11,9 @@ use palyra_storage::{OpenOptions, Tx};
 
 use super::node::{self, Node, queue, until};
 use super::{Broken, Platform, Weather, ensure};
-use crate::{AuthorKind, ChannelError, Content, InboundEvent, InboundSink, Taken, enqueue};
+use crate::{
+    AuthorKind, ChannelError, Content, InboundEvent, InboundSink, Outgoing, Taken, enqueue,
+};
 
 /// Answers each message, each time by another name: whoever is answered twice has two answers.
 #[derive(Debug, Default)]
@@ -22,6 +24,7 @@ impl InboundSink for Answers {
         &self,
         tx: &mut Tx<'_>,
         event: &InboundEvent,
+        _: &dyn Outgoing,
         now: Timestamp,
     ) -> Result<Taken, ChannelError> {
         let name = format!("answer-{}-{}", event.message, self.0.fetch_add(1, Ordering::Relaxed));

@@ -6,12 +6,12 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use palyra_common::runtime_contracts::RouteReason;
 use palyra_common::time::{Clock, Duration, Timestamp};
 use palyra_connector_core::{
-    Accepted, AuthorKind, ChannelError, Content, Inbound, InboundEvent, InboundSink, SystemDice,
-    Taken, enqueue,
+    Accepted, AuthorKind, ChannelError, Content, Inbound, InboundEvent, InboundSink, Outgoing,
+    SystemDice, Taken, enqueue,
 };
 use palyra_storage::{StorageError, Tx};
 
-use crate::world::{World, connector, delivered, on_every_engine};
+use crate::world::{AsItIs, World, connector, delivered, on_every_engine};
 
 on_every_engine!(
     a_message_is_decided_once_however_often_it_comes,
@@ -37,6 +37,7 @@ impl InboundSink for Answer {
         &self,
         tx: &mut Tx<'_>,
         event: &InboundEvent,
+        _: &dyn Outgoing,
         now: Timestamp,
     ) -> Result<Taken, ChannelError> {
         if event.content.text.is_empty() {
@@ -55,7 +56,7 @@ impl InboundSink for Answer {
 
 pub(crate) fn inbound(world: &World, sink: &Arc<Answer>) -> Inbound {
     let dice = Arc::new(SystemDice);
-    Inbound::new(world.db.clone(), world.clock.clone(), dice, sink.clone())
+    Inbound::new(world.db.clone(), world.clock.clone(), dice, sink.clone(), Arc::new(AsItIs))
 }
 
 pub(crate) fn message(id: &str, text: &str) -> InboundEvent {
@@ -83,7 +84,13 @@ async fn a_message_is_decided_once_however_often_it_comes(world: World) {
     let second = world.second_node().await.unwrap_or_else(|| world.db.clone());
     let nodes = [
         inbound(&world, &sink),
-        Inbound::new(second, world.clock.clone(), Arc::new(SystemDice), sink.clone()),
+        Inbound::new(
+            second,
+            world.clock.clone(),
+            Arc::new(SystemDice),
+            sink.clone(),
+            Arc::new(AsItIs),
+        ),
     ];
     let mut deliveries = tokio::task::JoinSet::new();
     for delivery in 0..40 {

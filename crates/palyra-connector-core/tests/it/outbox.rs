@@ -5,13 +5,11 @@ use std::sync::Arc;
 use palyra_common::error::ErrorCode;
 use palyra_common::runtime_contracts::{DeadLetterReason, OutboxState, RetryClass};
 use palyra_common::time::{Clock, Duration};
-use palyra_connector_core::{
-    Attempt, Due, Enqueued, Operation, Outbox, Release, Report, SystemDice,
-};
+use palyra_connector_core::{Attempt, Due, Enqueued, Outbox, Release, Report, SystemDice};
 use palyra_policy::outbox::{Reconciled, Repeat, Resolution};
 
 use crate::world::{
-    World, connector, delivered, failed, key, name, on_every_engine, rejected, unclear,
+    World, connector, delivered, failed, key, name, on_every_engine, rejected, said, unclear,
 };
 
 on_every_engine!(
@@ -318,7 +316,7 @@ async fn what_cannot_be_is_refused(world: World) {
     assert_eq!(refused.code(), ErrorCode::CommonNotFound);
     for parts in [0, 65] {
         let mut envelope = World::envelope("m1", "a", &[]);
-        let text = Operation::Send { text: "x".into(), reply_to: None };
+        let text = said("x");
         envelope.parts = vec![text; parts];
         let refused = world.outbox.enqueue(envelope).await.unwrap_err();
         assert_eq!(refused.code(), ErrorCode::CommonInvalidInput);

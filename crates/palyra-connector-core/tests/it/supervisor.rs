@@ -10,7 +10,7 @@ use palyra_common::runtime_contracts::{ConnectorReadiness, OutboxState, RouteRea
 use palyra_common::time::Timestamp;
 use palyra_connector_core::{
     ChannelError, ConnectorSupervisor, Connectors, EntryKey, InboundEvent, InboundSink, Outbox,
-    Pulse, Statuses, SupervisorOptions, SystemDice, Taken,
+    Outgoing, Pulse, Statuses, SupervisorOptions, SystemDice, Taken,
 };
 use palyra_policy::outbox::Repeat;
 use palyra_storage::lease::{LeaseKeeper, Leases};
@@ -19,7 +19,7 @@ use tokio::sync::oneshot;
 use tokio::task::JoinHandle;
 
 use crate::platform::{Adapters, Fault, Platform};
-use crate::world::{World, connector, on_every_engine};
+use crate::world::{AsItIs, World, connector, on_every_engine};
 
 on_every_engine!(
     messages_arrive_once_and_in_order_through_every_fault,
@@ -58,6 +58,7 @@ impl InboundSink for Deaf {
         &self,
         _: &mut Tx<'_>,
         _: &InboundEvent,
+        _: &dyn Outgoing,
         _: Timestamp,
     ) -> Result<Taken, ChannelError> {
         Ok(Taken::Ignored(RouteReason::NoRule))
@@ -87,6 +88,7 @@ impl Node {
             dice: Arc::new(SystemDice),
             adapters: Arc::new(Adapters(platform.clone(), repeat)),
             sink: Arc::new(Deaf),
+            outgoing: Arc::new(AsItIs),
             takeover_grace: Some(GRACE),
         });
         let (stop, stopped) = oneshot::channel();

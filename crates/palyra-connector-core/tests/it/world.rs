@@ -7,8 +7,8 @@ use palyra_common::queue::QueueSettings;
 use palyra_common::runtime_contracts::OutboxState;
 use palyra_common::time::{Duration, Timestamp};
 use palyra_connector_core::{
-    Attempt, Begun, ChannelError, Connector, Connectors, Dice, Due, Enqueued, EntryKey, Envelope,
-    Operation, Outbox, Release, Report, Settled, Stored,
+    Attempt, Begun, ChannelError, CleanText, Connector, Connectors, Dice, Due, Enqueued, EntryKey,
+    Envelope, Operation, Outbox, Outgoing, Release, Report, Settled, Stored,
 };
 use palyra_policy::backoff::Chance;
 use palyra_policy::outbox::Repeat;
@@ -149,12 +149,11 @@ impl World {
     }
 
     pub(crate) fn envelope(id: &str, conversation: &str, texts: &[&str]) -> Envelope {
-        let operation = |text: &&str| Operation::Send { text: (*text).to_owned(), reply_to: None };
         Envelope {
             connector: connector(),
             id: id.parse::<EnvelopeId>().unwrap(),
             conversation: conversation.parse::<ConversationId>().unwrap(),
-            parts: texts.iter().map(operation).collect(),
+            parts: texts.iter().map(|text| said(text)).collect(),
             release: Release::AtOnce,
         }
     }
@@ -210,5 +209,24 @@ pub(crate) fn name(stored: &Stored) -> String {
     match stored.key.part {
         0 => stored.key.envelope.to_string(),
         part => format!("{}/{part}", stored.key.envelope),
+    }
+}
+
+/// A part that says `text`.
+pub(crate) fn said(text: &str) -> Operation {
+    Operation::Send { text: CleanText::of(text, &AsItIs), reply_to: None }
+}
+
+/// Lets every text out as it is.
+#[derive(Clone, Copy)]
+pub(crate) struct AsItIs;
+
+impl Outgoing for AsItIs {
+    fn clean(&self, text: &str) -> String {
+        text.to_owned()
+    }
+
+    fn snapshot(&self) -> Arc<dyn Outgoing> {
+        Arc::new(*self)
     }
 }

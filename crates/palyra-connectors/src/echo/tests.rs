@@ -1,6 +1,7 @@
 use palyra_common::queue::QueueSettings;
 use palyra_common::runtime_contracts::{ConnectorReadiness, RetryClass};
-use palyra_connector_core::{AdapterRegistry, EntryKey};
+use palyra_connector_core::conformance::AsItIs;
+use palyra_connector_core::{AdapterRegistry, CleanText, EntryKey};
 use palyra_policy::outbox::{Entry, Rules};
 use serde_json::json;
 
@@ -55,7 +56,7 @@ fn message(envelope: &str) -> Stored {
         aside: false,
         entry: Entry::held(&Rules::of(&QueueSettings::default(), Repeat::Never)),
         attempt_token: None,
-        operation: Operation::Send { text: "hello".into(), reply_to: None },
+        operation: Operation::Send { text: CleanText::of("hello", &AsItIs), reply_to: None },
         death: None,
         last_class: None,
         last_error: None,

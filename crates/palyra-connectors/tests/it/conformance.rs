@@ -70,9 +70,10 @@ impl Platform for EchoPlatform {
         let lines = std::fs::read_to_string(ledger).unwrap_or_default();
         let lines = lines.lines().filter_map(|line| serde_json::from_str::<Line>(line).ok());
         let said = lines.filter_map(|line| match line.operation {
-            Operation::Send { text, .. } => {
-                Some(Arrived { conversation: line.conversation.to_string(), text })
-            }
+            Operation::Send { text, .. } => Some(Arrived {
+                conversation: line.conversation.to_string(),
+                text: text.as_str().to_owned(),
+            }),
             _ => None,
         });
         said.collect()

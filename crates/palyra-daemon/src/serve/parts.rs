@@ -71,8 +71,10 @@ pub(crate) async fn open(start: Start, data_dir: &Path) -> Result<Opened, Failur
         grpc: address(&grpc)?,
     };
     let leases = Leases::new(db.clone(), clock.clone(), config.storage.lease_ttl);
+    let redactor = vault.redactor().clone();
     let (channels, supervisor) =
-        ChannelPlatform::open(db.clone(), leases.clone(), clock.clone(), data_dir).await?;
+        ChannelPlatform::open(db.clone(), leases.clone(), clock.clone(), data_dir, redactor)
+            .await?;
     let app = App::new(Parts {
         channels,
         journal: JournalStore::new(db.clone()),

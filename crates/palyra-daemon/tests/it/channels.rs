@@ -5,8 +5,10 @@ use std::time::Instant;
 use serde_json::{Value, json};
 
 use crate::daemon::{Answer, Daemon, LIMIT};
+use crate::secrets::assert_absent;
 
 const ECHO: &str = "/admin/v1/channels/echo:default";
+const CANARY: &str = "canary-4f1d9b7e-do-not-send";
 
 impl Daemon {
     pub(crate) fn ask(&self, method: &str, path: &str, body: &Value) -> Answer {
@@ -62,6 +64,41 @@ fn a_message_is_answered_and_remembered() {
         (&channel["liveness"], &channel["saturation"]),
         (&json!("running"), &json!("healthy"))
     );
+}
+
+/// Whoever types it or sends it through us; also where it stands across the cut of a long text.
+#[test]
+fn what_goes_out_holds_no_value_of_a_secret() {
+    let daemon = Daemon::start();
+    let value = json!({ "value": CANARY });
+    assert_eq!(daemon.ask("PUT", "/admin/v1/secrets/global/canary", &value).status, 200);
+    daemon.configure(&json!({ "ledger": "sent.jsonl" }), &json!({}));
+    let why = json!({ "reason": "tests" });
+    assert_eq!(daemon.ask("POST", &format!("{ECHO}/queue/pause"), &why).status, 200);
+    let text = format!("{}{CANARY}{}", "x".repeat(1_990), "y".repeat(30));
+    let message = json!({ "conversation": "general", "text": text, "envelope": "long" });
+    assert_eq!(daemon.ask("POST", &format!("{ECHO}/messages"), &message).status, 202);
+    assert_absent(daemon.data_dir(), &[CANARY, "canary-4f1", "-do-not-send"]);
+    assert_eq!(daemon.ask("POST", &format!("{ECHO}/queue/resume"), &Value::Null).status, 200);
+    let is_delivered = |state: &Value| {
+        state["parts"].as_array().unwrap().iter().all(|part| part["state"] == "delivered")
+    };
+    daemon.until(&format!("{ECHO}/outbox/long"), is_delivered);
+    let said = daemon.get(&format!("{ECHO}/messages?conversation=general"));
+    let said = said["items"].as_array().unwrap().iter().rev();
+    let said: String = said.map(|part| part["text"].as_str().unwrap()).collect();
+    assert_eq!(said, text.replace(CANARY, "[redacted:global/canary]"));
+
+    let test = json!({ "text": format!("it is {CANARY}.") });
+    let test = daemon.ask("POST", &format!("{ECHO}/test"), &test).json();
+    let reply = format!("{ECHO}/outbox/{}", test["reply"].as_str().unwrap());
+    daemon.until(&reply, is_delivered);
+    let said = daemon.get(&format!("{ECHO}/messages?conversation=test"));
+    assert_eq!(said["items"][0]["text"], "You said: it is [redacted:global/canary].");
+    assert_eq!(said["items"][1]["text"], format!("it is {CANARY}."), "as it came in");
+    let ledger = daemon.data_dir().join("connectors/sent.jsonl");
+    assert_eq!(std::fs::read_to_string(&ledger).unwrap().lines().count(), 3);
+    assert_absent(ledger.parent().unwrap(), &[CANARY]);
 }
 
 #[test]

@@ -133,7 +133,7 @@ fn a_list_of_secrets_has_pages() {
 }
 
 /// No file below `folder` holds one of `texts`.
-fn assert_absent(folder: &Path, texts: &[&str]) {
+pub(crate) fn assert_absent(folder: &Path, texts: &[&str]) {
     for entry in std::fs::read_dir(folder).unwrap() {
         let path = entry.unwrap().path();
         if path.is_dir() {

@@ -6,9 +6,10 @@ use std::time::Duration;
 
 use palyra_common::ids::{ConnectorId, EnvelopeId};
 use palyra_common::queue::QueueSettings;
+use palyra_connector_core::conformance::AsItIs;
 use palyra_connector_core::{
-    AdapterRegistry, ConnectorSupervisor, Connectors, Envelope, Inbound, Operation, Outbox,
-    Release, SupervisorOptions, SystemDice,
+    AdapterRegistry, CleanText, ConnectorSupervisor, Connectors, Envelope, Inbound, Operation,
+    Outbox, Release, SupervisorOptions, SystemDice,
 };
 use palyra_connectors::BuiltIn;
 use palyra_gateway::{ChannelRouter, Mirror, Rules};
@@ -87,6 +88,7 @@ impl Node {
             dice: dice.clone(),
             adapters,
             sink: Arc::new(ChannelRouter::new(Arc::new(Mirror))),
+            outgoing: Arc::new(AsItIs),
             takeover_grace: None,
         });
         Self {
@@ -123,11 +125,12 @@ impl Drop for Node {
 }
 
 pub(crate) fn envelope(connector: &ConnectorId, name: u64, lanes: u64) -> Envelope {
+    let text = CleanText::of(&"x".repeat(400), &AsItIs);
     Envelope {
         connector: connector.clone(),
         id: format!("m{name}").parse::<EnvelopeId>().unwrap(),
         conversation: format!("c{}", name % lanes).parse().unwrap(),
-        parts: vec![Operation::Send { text: "x".repeat(400), reply_to: None }],
+        parts: vec![Operation::Send { text, reply_to: None }],
         release: Release::AtOnce,
     }
 }

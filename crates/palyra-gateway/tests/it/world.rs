@@ -5,6 +5,7 @@ use std::sync::Arc;
 use palyra_common::ids::ConnectorId;
 use palyra_common::queue::QueueSettings;
 use palyra_common::time::{Duration, Timestamp};
+use palyra_connector_core::conformance::AsItIs;
 use palyra_connector_core::{
     AuthorKind, Connectors, Content, Inbound, InboundEvent, Outbox, SystemDice,
 };
@@ -61,7 +62,13 @@ impl World {
         let router = Arc::new(ChannelRouter::new(Arc::new(Mirror)));
         Self {
             rules: Rules::new(db.clone(), clock.clone()),
-            inbound: Inbound::new(db.clone(), clock.clone(), dice.clone(), router),
+            inbound: Inbound::new(
+                db.clone(),
+                clock.clone(),
+                dice.clone(),
+                router,
+                Arc::new(AsItIs),
+            ),
             outbox: Outbox::new(db.clone(), clock, dice),
             preview: Preview::new(db.clone()),
             connectors,

@@ -9,10 +9,10 @@ use palyra_common::ids::{ConnectorId, ConversationId, EnvelopeId, EventId, Nativ
 use palyra_common::runtime_contracts::Scope;
 use palyra_common::time::Timestamp;
 use palyra_connector_core::{
-    Accepted, AuthorKind, ChannelError, Content, Envelope, InboundEvent, Operation, Release, Said,
-    Taken, What, enqueue,
+    Accepted, AuthorKind, ChannelError, CleanText, Content, Envelope, InboundEvent, Operation,
+    Release, Said, Taken, What, enqueue,
 };
-use palyra_gateway::{reply_envelope, split};
+use palyra_gateway::reply_envelope;
 use palyra_storage::{Tx, new_id};
 use serde::Deserialize;
 use serde_json::json;
@@ -80,7 +80,7 @@ pub(crate) async fn send_message(
         Some(name) => name,
         None => fresh("send")?,
     };
-    let texts = split(&new.text, MAX_PART).into_iter();
+    let texts = CleanText::pieces(&new.text, MAX_PART, &*app.channels.outgoing).into_iter();
     let envelope = Envelope {
         connector: id.clone(),
         id: name.clone(),
@@ -214,7 +214,9 @@ fn message(said: Said) -> SaidMessage {
         },
         What::Out { operation, .. } => {
             let text = match &operation {
-                Operation::Send { text, .. } | Operation::Edit { text, .. } => Some(text.clone()),
+                Operation::Send { text, .. } | Operation::Edit { text, .. } => {
+                    Some(text.as_str().to_owned())
+                }
                 Operation::Delete { .. } | Operation::React { .. } | Operation::Unreact { .. } => {
                     None
                 }

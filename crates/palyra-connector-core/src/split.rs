@@ -7,7 +7,7 @@ mod tests;
 /// end of a paragraph if there is one in the last half of a piece, or else of a line, or else of a
 /// word, or else anywhere between two characters. Nothing but the blanks at a cut is lost, and no
 /// piece is empty. A character that is larger than `most` is a piece of its own.
-pub fn split(text: &str, most: usize) -> Vec<String> {
+pub(crate) fn split(text: &str, most: usize) -> Vec<String> {
     let mut pieces = Vec::new();
     let mut rest = text.trim();
     while !rest.is_empty() {
