@@ -15,11 +15,14 @@ pub(crate) struct Raw {
 }
 
 impl Raw {
+    /// With the settings that the writer of a database has.
     pub(crate) fn open(path: &Path) -> Self {
         let connection = Connection::open(path).unwrap();
         connection
             .execute_batch(
                 "PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL;
+                 PRAGMA journal_size_limit = 67108864; PRAGMA foreign_keys = ON;
+                 PRAGMA cache_size = -16384; PRAGMA temp_store = MEMORY;
                  CREATE TABLE queue (id INTEGER PRIMARY KEY, due INTEGER NOT NULL,
                      state INTEGER NOT NULL, payload BLOB NOT NULL) STRICT;
                  CREATE INDEX queue_due ON queue (due, id) WHERE state = 0",
