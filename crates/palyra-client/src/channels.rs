@@ -1,9 +1,10 @@
 //! Channels, messages and the router, call by call.
 
 use palyra_common::api::{
-    Changed, Channel, ChannelDetail, ChannelEvent, ChannelSettings, Decided, MessageState,
-    NewChannel, NewMessage, NewRule, OutboxEntry, Page, PauseReason, ReplayMany, ResolveUnknown,
-    RouteDecision, RoutePreview, RouterRule, RuleChange, SaidMessage, TestMessage, TestResult,
+    Changed, Channel, ChannelDetail, ChannelEvent, ChannelSettings, DeadLetter, Decided,
+    MessageState, NewChannel, NewMessage, NewRule, OutboxEntry, Page, PauseReason, ReplayMany,
+    ResolveUnknown, RouteDecision, RoutePreview, RouterRule, RuleChange, SaidMessage, TestMessage,
+    TestResult,
 };
 use palyra_common::ids::{ConnectorId, ConversationId, EnvelopeId, RuleId};
 use reqwest::Method;
@@ -111,6 +112,16 @@ impl Client {
         };
         let path = ["admin", "v1", "channels", id.as_str(), which];
         self.json(self.request_with(Method::GET, &path, &page(after, limit))).await
+    }
+
+    /// A message that was given up.
+    pub async fn dead_letter(
+        &self,
+        id: &ConnectorId,
+        envelope: &EnvelopeId,
+    ) -> Result<DeadLetter, ClientError> {
+        let path = ["channels", id.as_str(), "dead-letters", envelope.as_str()];
+        self.json(self.admin(Method::GET, &path)).await
     }
 
     /// Sends many messages after all.

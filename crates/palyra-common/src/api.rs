@@ -24,8 +24,8 @@ pub use audit::{AuditEvent, AuditVerified, ChainFaultAt};
 pub use backups::{BACKUP_ID_HEADER, BackupMaking};
 pub use channels::{
     Changed, Channel, ChannelConnection, ChannelDetail, ChannelEvent, ChannelQueue,
-    ChannelSettings, Decided, NewChannel, OutboxEntry, PauseReason, ReplayMany, ResolveUnknown,
-    UnknownResolution,
+    ChannelSettings, DeadLetter, Decided, NewChannel, OutboxEntry, PauseReason, ReplayMany,
+    ResolveUnknown, UnknownResolution,
 };
 pub use config::{ConfigChange, ConfigChanged, ConfigOption, ConfigView};
 pub use messages::{MessageState, NewMessage, PartState, SaidMessage, TestMessage, TestResult};

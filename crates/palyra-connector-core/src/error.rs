@@ -1,7 +1,7 @@
 //! What can go wrong with channels.
 
 use palyra_common::error::{ErrorCode, StableErrorEnvelope};
-use palyra_common::ids::{ConnectorId, ConversationId};
+use palyra_common::ids::{ConnectorId, ConversationId, EnvelopeId};
 use palyra_common::runtime_contracts::OutboxState;
 use palyra_storage::{StorageError, describe};
 
@@ -17,6 +17,14 @@ pub enum ChannelError {
     /// There is no such entry in the outbox.
     #[error("there is no message {} (part {}) in the outbox of {}", .0.envelope, .0.part, .0.connector)]
     NoEntry(EntryKey),
+    /// The message is no dead letter, whether there is such a message or not.
+    #[error("there is no dead letter {envelope} of {connector}")]
+    NoDeadLetter {
+        /// Of which connector.
+        connector: ConnectorId,
+        /// Which message.
+        envelope: EnvelopeId,
+    },
     /// The entry is not in a state in which that can be done to it.
     #[error("the message {} is {state}, so it cannot be {wanted}", .key.envelope)]
     NotNow {
@@ -55,7 +63,9 @@ impl ChannelError {
     /// The stable code.
     pub fn code(&self) -> ErrorCode {
         match self {
-            Self::NoConnector(_) | Self::NoEntry(_) => ErrorCode::CommonNotFound,
+            Self::NoConnector(_) | Self::NoEntry(_) | Self::NoDeadLetter { .. } => {
+                ErrorCode::CommonNotFound
+            }
             Self::NotNow { .. } => ErrorCode::CommonConflict,
             Self::Parts { .. } | Self::Invalid(_) => ErrorCode::CommonInvalidInput,
             Self::LaneFull { .. } => ErrorCode::ChannelQueueFull,
@@ -69,6 +79,7 @@ impl ChannelError {
             Self::Storage(error) => error.envelope(),
             Self::NoConnector(_)
             | Self::NoEntry(_)
+            | Self::NoDeadLetter { .. }
             | Self::NotNow { .. }
             | Self::Parts { .. }
             | Self::Invalid(_)

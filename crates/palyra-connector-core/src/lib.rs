@@ -43,8 +43,8 @@ pub use history::{Said, What, history};
 pub use inbound::{Accepted, AuthorKind, Content, Inbound, InboundEvent, InboundSink, Taken};
 pub use operation::{EntryKey, Envelope, Operation, Release};
 pub use outbox::{
-    Attempt, Begun, COUNTED, Dice, Due, Enqueued, MAX_REPLAYED, Outbox, PartView, QueueView,
-    Report, Settled, SystemDice, enqueue,
+    Attempt, Begun, COUNTED, DeadLetterRecord, Dice, Due, Enqueued, MAX_REPLAYED, Outbox, PartView,
+    QueueView, Report, Settled, SystemDice, enqueue,
 };
 pub use outgoing::{CleanText, Outgoing};
 pub use reason::Reason;

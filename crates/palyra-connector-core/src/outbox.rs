@@ -2,6 +2,7 @@
 
 mod attempt;
 mod change;
+mod dead;
 mod enqueue;
 mod human;
 mod look;
@@ -17,6 +18,7 @@ use palyra_policy::backoff::Chance;
 use palyra_storage::{Database, Topic};
 
 pub use attempt::{Attempt, Begun, Due, Report, Settled};
+pub use dead::DeadLetterRecord;
 pub use enqueue::{Enqueued, enqueue};
 pub use look::{COUNTED, PartView, QueueView};
 pub use many::MAX_REPLAYED;

@@ -216,6 +216,16 @@ pub struct OutboxEntry {
     pub changed_at: Timestamp,
 }
 
+/// A message that was given up, whole or in part.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+pub struct DeadLetter {
+    /// The message.
+    pub envelope: EnvelopeId,
+    /// Its parts that were given up, in order.
+    pub parts: Vec<OutboxEntry>,
+}
+
 /// Which dead letters to replay.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]

@@ -2,7 +2,7 @@
 
 pub(crate) mod ended;
 
-use palyra_common::ids::{ConnectorId, ConversationId};
+use palyra_common::ids::{ConnectorId, ConversationId, EnvelopeId};
 use palyra_common::runtime_contracts::{DeadLetterReason, OutboxState, RetryClass};
 use palyra_common::time::Timestamp;
 use palyra_policy::outbox::Entry;
@@ -152,6 +152,13 @@ const DEAD: Sql = sql!(
      WHERE connector_id = $1 AND place = 1 AND state = 'dead' AND ($2 = '' OR death = $2)
      ORDER BY changed_at, envelope_id, part LIMIT $3"
 );
+
+const DEAD_PARTS: Sql = sql!(concat!(
+    "SELECT ",
+    columns!(""),
+    " FROM outbox
+     WHERE connector_id = $1 AND envelope_id = $2 AND place = 1 AND state = 'dead' ORDER BY part"
+));
 
 const COUNT_ASIDE: Sql = sql!(
     "SELECT count(*) FROM (SELECT 1 FROM outbox
@@ -355,6 +362,17 @@ pub(crate) fn dead(
         let part = u32::try_from(part).unwrap_or(u32::MAX);
         let key = EntryKey { connector: connector.clone(), envelope: row.parse(0)?, part };
         Ok((key, row.get(2)?))
+    })
+}
+
+/// The parts of an envelope that are dead, in order.
+pub(crate) fn dead_parts(
+    tx: &mut Tx<'_>,
+    connector: &ConnectorId,
+    envelope: &EnvelopeId,
+) -> Result<Vec<Stored>, StorageError> {
+    tx.query(&DEAD_PARTS, params![connector.as_str(), envelope.as_str()], |row| {
+        read(row, connector)
     })
 }
 

@@ -310,6 +310,7 @@ fn is_refusal(error: &ChannelError) -> bool {
         ChannelError::Storage(_) => false,
         ChannelError::NoConnector(_)
         | ChannelError::NoEntry(_)
+        | ChannelError::NoDeadLetter { .. }
         | ChannelError::NotNow { .. }
         | ChannelError::Parts { .. }
         | ChannelError::LaneFull { .. }

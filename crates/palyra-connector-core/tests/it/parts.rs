@@ -1,11 +1,12 @@
 //! What a platform takes only in pieces.
 
-use palyra_common::runtime_contracts::{DeadLetterReason, OutboxState};
+use palyra_common::error::ErrorCode;
+use palyra_common::runtime_contracts::DeadLetterReason;
 use palyra_common::time::Duration;
-use palyra_connector_core::{Enqueued, Envelope, Release};
+use palyra_connector_core::{DeadLetterRecord, Enqueued, Envelope, Operation, Release};
 use palyra_policy::outbox::{Reconciled, Repeat, Resolution};
 
-use crate::world::{World, connector, delivered, key, name, on_every_engine, rejected, unclear};
+use crate::world::{World, connector, delivered, key, on_every_engine, rejected, unclear};
 
 on_every_engine!(
     parts_follow_each_other,
@@ -44,16 +45,29 @@ async fn when_one_dies_the_rest_dies_with_it_and_is_replayed_with_it(world: Worl
     assert_eq!(world.round(&delivered()).await, ["long"]);
     assert_eq!(world.round(&rejected()).await, ["long/1"]);
     assert_eq!(rest(&world).await, ["next"]);
-    let dead = OutboxState::Dead;
-    let letters = world.outbox.waiting_for_human(&connector(), dead, None, 10).await.unwrap();
-    let deaths: Vec<_> = letters.iter().map(|letter| (name(letter), letter.death)).collect();
+    let letters = world.outbox.dead_letters(&connector(), None, 10).await.unwrap();
+    let deaths: Vec<_> =
+        letters.iter().map(|letter| (&letter.key, letter.reason, letter.attempts)).collect();
     assert_eq!(
         deaths,
         [
-            ("long/1".into(), Some(DeadLetterReason::Rejected)),
-            ("long/2".into(), Some(DeadLetterReason::PartFailed)),
+            (&key("long", 1), DeadLetterReason::Rejected, 1),
+            (&key("long", 2), DeadLetterReason::PartFailed, 0),
         ]
     );
+    let text = |letter: &DeadLetterRecord| match &letter.operation {
+        Operation::Send { text, .. } => text.clone(),
+        other => panic!("{other:?}"),
+    };
+    assert_eq!(letters.iter().map(text).collect::<Vec<_>>(), ["two", "three"]);
+    assert_eq!(letters[0].last_error.as_deref(), Some("no such channel"));
+    let of_one = async |envelope: &str| {
+        world.outbox.dead_letter(&connector(), &envelope.parse().unwrap()).await
+    };
+    assert_eq!(of_one("long").await.unwrap(), letters);
+    for other in ["next", "nothing"] {
+        assert_eq!(of_one(other).await.unwrap_err().code(), ErrorCode::CommonNotFound, "{other}");
+    }
     world.enqueue("later", "a").await;
     world.outbox.replay(&key("long", 1), None).await.unwrap();
     assert_eq!(rest(&world).await, ["later", "long/1", "long/2"]);

@@ -116,9 +116,13 @@ fn what_fails_is_retried_given_up_and_replayed_once() {
         (&json!("m1"), &json!("attempts_exhausted"), &json!(2))
     );
     assert_eq!(letter["operation"]["text"], "hello");
+    let one = daemon.get(&format!("{ECHO}/dead-letters/m1"));
+    assert_eq!((&one["envelope"], &one["parts"]), (&json!("m1"), &letters["items"]));
     // Who may not read messages sees that there is one.
     let (_, secret) = daemon.token(&["channels:read"]);
     let bearer = format!("Authorization: Bearer {secret}");
+    let seen = daemon.tcp("GET", &format!("{ECHO}/dead-letters/m1"), &[&bearer], "").json();
+    assert_eq!((seen["parts"][0].get("operation"), &seen["parts"][0]["part"]), (None, &json!(0)));
     let seen = daemon.tcp("GET", &format!("{ECHO}/dead-letters"), &[&bearer], "").json();
     assert_eq!((seen["items"][0].get("operation"), &seen["items"][0]["part"]), (None, &json!(0)));
 
@@ -128,6 +132,8 @@ fn what_fails_is_retried_given_up_and_replayed_once() {
         assert_eq!(daemon.ask("POST", &replay, &Value::Null).status, 200);
     }
     daemon.until(&format!("{ECHO}/outbox/m1"), |m| m["parts"][0]["state"] == "delivered");
+    let gone = daemon.ask("GET", &format!("{ECHO}/dead-letters/m1"), &Value::Null);
+    assert_eq!((gone.status, &*gone.code()), (404, "common/not_found"));
     let said = daemon.get(&format!("{ECHO}/messages?conversation=general"));
     assert_eq!(said["items"].as_array().unwrap().len(), 1, "it went out once");
     let trail = daemon.get("/admin/v1/events?action=outbox.");
@@ -231,6 +237,8 @@ fn what_makes_no_sense_is_refused_with_a_code() {
         ("POST", format!("{nobody}/queue/drain"), Value::Null),
         ("GET", format!("{nobody}/events"), Value::Null),
         ("GET", format!("{nobody}/dead-letters"), Value::Null),
+        ("GET", format!("{nobody}/dead-letters/nothing"), Value::Null),
+        ("GET", format!("{ECHO}/dead-letters/nothing"), Value::Null),
         ("POST", format!("{nobody}/dead-letters/replay"), Value::Null),
         ("POST", format!("{ECHO}/dead-letters/nothing/0/replay"), Value::Null),
         ("POST", format!("{ECHO}/dead-letters/nothing/0/discard"), Value::Null),

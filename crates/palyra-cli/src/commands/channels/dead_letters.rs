@@ -1,14 +1,16 @@
 //! `palyra channels dead-letters`
 
 use palyra_client::{DeadLetterDecision, Waiting};
-use palyra_common::api::{Changed, ReplayMany};
-use palyra_common::ids::ConnectorId;
-use palyra_common::runtime_contracts::DeadLetterReason;
+use palyra_common::api::{Changed, DeadLetter, ReplayMany};
+use palyra_common::ids::{ConnectorId, EnvelopeId};
+use palyra_common::runtime_contracts::{DeadLetterReason, RetryClass};
 
 use super::entries::{Entry, PageArguments, decided, list};
 use crate::context::Context;
 use crate::failure::{Failure, Outcome};
+use crate::output::{Output, printable};
 use crate::prompt;
+use crate::table::Table;
 
 /// Look at messages that were given up, and replay or discard them
 #[derive(Debug, clap::Subcommand)]
@@ -30,7 +32,7 @@ pub(crate) struct ListArguments {
     page: PageArguments,
 }
 
-/// Show where a message is, part by part
+/// Show a message that was given up: why, part by part, and what it was to say
 #[derive(Debug, clap::Args)]
 #[command(
     verbatim_doc_comment,
@@ -42,7 +44,7 @@ pub(crate) struct ShowArguments {
     channel: ConnectorId,
     /// The message
     #[arg(value_name = "MESSAGE")]
-    message: Entry,
+    message: EnvelopeId,
 }
 
 /// Send messages after all, under the names that they had
@@ -106,8 +108,25 @@ pub(super) async fn run(context: &Context, command: Command) -> Outcome {
 
 async fn show(context: &Context, arguments: ShowArguments) -> Outcome {
     let ShowArguments { channel, message } = arguments;
-    let state = context.client()?.message_state(&channel, &message.envelope).await?;
-    context.out().show(&state, super::follow::text)
+    let letter = context.client()?.dead_letter(&channel, &message).await?;
+    context.out().show(&letter, text)
+}
+
+fn text(out: &Output, letter: &DeadLetter) -> String {
+    let parts = letter.parts.iter().map(|part| {
+        let name = format!("{}/{}", printable(letter.envelope.as_str()), part.part);
+        let mut table = Table::of_fields();
+        table.field("conversation", part.conversation.as_str());
+        table.field("given up", part.changed_at.to_string());
+        table.field("because", part.reason.map_or("", DeadLetterReason::as_str));
+        table.field("tries", part.attempts.to_string());
+        table.field("last failed", part.class.map_or("", RetryClass::as_str));
+        table.field("more", part.last_error.as_deref().unwrap_or_default());
+        let operation = part.operation.as_ref().map(serde_json::Value::to_string);
+        table.field("message", operation.unwrap_or_else(|| "you may not read it".into()));
+        format!("{name}\n{}", table.render(out))
+    });
+    parts.collect()
 }
 
 async fn replay(context: &Context, arguments: ReplayArguments) -> Outcome {

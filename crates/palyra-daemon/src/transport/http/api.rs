@@ -96,6 +96,7 @@ fn described() -> OpenApiRouter<App> {
         .routes(routes!(channels::drain_queue))
         .routes(routes!(outbox::list_dead_letters))
         .routes(routes!(outbox::replay_dead_letters))
+        .routes(routes!(outbox::show_dead_letter))
         .routes(routes!(outbox::replay_dead_letter))
         .routes(routes!(outbox::discard_dead_letter))
         .routes(routes!(outbox::list_unknown))

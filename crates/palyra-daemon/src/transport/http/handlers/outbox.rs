@@ -2,12 +2,12 @@ use axum::Json;
 use axum::extract::State;
 use palyra_common::ErrorCode;
 use palyra_common::api::{
-    Changed, Decided, OutboxEntry, Page, ReplayMany, ResolveUnknown, UnknownResolution,
+    Changed, DeadLetter, Decided, OutboxEntry, Page, ReplayMany, ResolveUnknown, UnknownResolution,
 };
 use palyra_common::ids::{ConnectorId, EnvelopeId};
 use palyra_common::runtime_contracts::{OutboxState, Scope};
 use palyra_common::time::Timestamp;
-use palyra_connector_core::{ChannelError, EntryKey, MAX_REPLAYED, Stored};
+use palyra_connector_core::{ChannelError, DeadLetterRecord, EntryKey, MAX_REPLAYED, Stored};
 use palyra_policy::outbox::Resolution;
 use serde::Deserialize;
 use serde_json::json;
@@ -44,7 +44,29 @@ pub(crate) async fn list_dead_letters(
     PathOf(id): PathOf<ConnectorId>,
     QueryOf(page): QueryOf<AfterEntry>,
 ) -> Answer<Json<Page<OutboxEntry>>> {
-    list(&app, caller, &id, OutboxState::Dead, page).await
+    let asked = asked(caller, &id, page)?;
+    let connector = app.channels.connectors.get(&id).await?.id;
+    let found = app.channels.outbox.dead_letters(&connector, asked.after, asked.limit).await?;
+    let items = found.into_iter().map(|record| dead(record, asked.may_read));
+    Ok(Json(listed(items.collect(), asked.limit)))
+}
+
+/// A message that was given up, with its parts that were
+#[utoipa::path(get, path = "/admin/v1/channels/{id}/dead-letters/{envelope}", tag = "channels",
+    params(("id" = ConnectorId, Path, description = "Which channel"),
+        ("envelope" = EnvelopeId, Path, description = "Which message")),
+    responses((status = 200, body = DeadLetter)))]
+pub(crate) async fn show_dead_letter(
+    State(app): State<App>,
+    caller: Caller,
+    PathOf((id, envelope)): PathOf<(ConnectorId, EnvelopeId)>,
+) -> Answer<Json<DeadLetter>> {
+    let caller = caller.allow(Scope::ChannelsRead)?;
+    let may_read = caller.access.require(Scope::MessagesRead).is_ok();
+    let connector = app.channels.connectors.get(&id).await?.id;
+    let records = app.channels.outbox.dead_letter(&connector, &envelope).await?;
+    let parts = records.into_iter().map(|record| dead(record, may_read)).collect();
+    Ok(Json(DeadLetter { envelope, parts }))
 }
 
 /// Messages of which nobody knows whether they arrived, the longest ago first
@@ -57,26 +79,33 @@ pub(crate) async fn list_unknown(
     PathOf(id): PathOf<ConnectorId>,
     QueryOf(page): QueryOf<AfterEntry>,
 ) -> Answer<Json<Page<OutboxEntry>>> {
-    list(&app, caller, &id, OutboxState::Unknown, page).await
+    let asked = asked(caller, &id, page)?;
+    let (connector, unknown) = (app.channels.connectors.get(&id).await?.id, OutboxState::Unknown);
+    let outbox = &app.channels.outbox;
+    let found = outbox.waiting_for_human(&connector, unknown, asked.after, asked.limit).await?;
+    let items = found.into_iter().map(|stored| entry(stored, asked.may_read));
+    Ok(Json(listed(items.collect(), asked.limit)))
 }
 
-async fn list(
-    app: &App,
-    caller: Caller,
-    id: &ConnectorId,
-    state: OutboxState,
-    page: AfterEntry,
-) -> Answer<Json<Page<OutboxEntry>>> {
+/// Which part of a list somebody wants, and how much of it they may see.
+struct Asked {
+    after: Option<(Timestamp, EntryKey)>,
+    limit: u32,
+    may_read: bool,
+}
+
+fn asked(caller: Caller, id: &ConnectorId, page: AfterEntry) -> Answer<Asked> {
     let caller = caller.allow(Scope::ChannelsRead)?;
     let may_read = caller.access.require(Scope::MessagesRead).is_ok();
     let limit = checked_limit(page.limit, PAGE_LIMIT)?;
     let after = page.after.map(|after| read_place(id, &after)).transpose()?;
-    let connector = app.channels.connectors.get(id).await?.id;
-    let found = app.channels.outbox.waiting_for_human(&connector, state, after, limit).await?;
-    let more = found.len() >= limit as usize;
-    let next = found.last().filter(|_| more).map(place);
-    let items = found.into_iter().map(|stored| entry(stored, may_read));
-    Ok(Json(Page { items: items.collect(), next }))
+    Ok(Asked { after, limit, may_read })
+}
+
+fn listed(items: Vec<OutboxEntry>, limit: u32) -> Page<OutboxEntry> {
+    let more = items.len() >= limit as usize;
+    let next = items.last().filter(|_| more).map(place);
+    Page { items, next }
 }
 
 /// Sends many messages after all, under the names that they had
@@ -196,10 +225,27 @@ fn entry(stored: Stored, with_operation: bool) -> OutboxEntry {
     }
 }
 
+fn dead(record: DeadLetterRecord, with_operation: bool) -> OutboxEntry {
+    let operation = serde_json::to_value(&record.operation).ok().filter(|_| with_operation);
+    OutboxEntry {
+        envelope: record.key.envelope,
+        part: record.key.part,
+        conversation: record.conversation,
+        state: OutboxState::Dead,
+        attempts: record.attempts,
+        reason: Some(record.reason),
+        class: record.class,
+        last_error: record.last_error,
+        operation,
+        created_at: record.created_at,
+        changed_at: record.died_at,
+    }
+}
+
 /// Where a list goes on, as `1700000000000/3/envelope`.
-fn place(stored: &Stored) -> String {
-    let at = stored.changed_at.as_unix_millis();
-    format!("{at}/{}/{}", stored.key.part, stored.key.envelope)
+fn place(entry: &OutboxEntry) -> String {
+    let at = entry.changed_at.as_unix_millis();
+    format!("{at}/{}/{}", entry.part, entry.envelope)
 }
 
 fn read_place(connector: &ConnectorId, text: &str) -> Result<(Timestamp, EntryKey), ChannelError> {
