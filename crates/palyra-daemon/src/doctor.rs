@@ -39,6 +39,7 @@ pub(crate) async fn inside(app: &App) -> Doctor {
         checks::disk_space(data_dir),
         checks::clock(app.clock.now()),
     ];
+    app.last_look.outdate();
     Doctor { checks }
 }
 

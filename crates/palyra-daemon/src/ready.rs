@@ -1,5 +1,6 @@
 //! Whether every part is ready.
 
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use palyra_common::api::Readiness;
@@ -18,8 +19,8 @@ const PATIENCE: Duration = Duration::from_secs(2);
 /// How old a look may be for those who only show it.
 const FRESH: Duration = Duration::from_secs(1);
 
-/// How old a look without a fault may be for somebody who wants to know how it is now: less than
-/// anybody notices, and many who ask at once cost little.
+/// How long ago a look without a fault may have begun for somebody who wants to know how it is now:
+/// less than anybody notices, and many who ask at once cost little.
 const NOW: Duration = Duration::from_millis(50);
 
 /// What a look at the parts showed.
@@ -27,6 +28,8 @@ const NOW: Duration = Duration::from_millis(50);
 pub(crate) struct Look {
     began: Option<Instant>,
     at: Option<Instant>,
+    /// How often the parts had changed when it began.
+    changes: u64,
     pub(crate) schema: i64,
     pub(crate) has_owner: bool,
     pub(crate) owner_logged_in: bool,
@@ -54,11 +57,28 @@ impl Look {
 pub(crate) struct LastLook {
     last: Live<Look>,
     looking: Mutex<()>,
+    changes: AtomicU64,
+}
+
+impl LastLook {
+    /// Something was changed or found out here, so that nobody is told what was seen before as if it
+    /// were still so.
+    pub(crate) fn outdate(&self) {
+        self.changes.fetch_add(1, Ordering::SeqCst);
+    }
+
+    fn changes(&self) -> u64 {
+        self.changes.load(Ordering::SeqCst)
+    }
 }
 
 impl Default for LastLook {
     fn default() -> Self {
-        Self { last: Live::new(Look::default()), looking: Mutex::default() }
+        Self {
+            last: Live::new(Look::default()),
+            looking: Mutex::default(),
+            changes: AtomicU64::new(0),
+        }
     }
 }
 
@@ -84,12 +104,14 @@ pub(crate) async fn cached(app: &App) -> std::sync::Arc<Look> {
     cache.last.load()
 }
 
-/// How it is now. A fault is looked at again each time: somebody may just have mended it. Of those
-/// who ask at the same time one looks for all.
+/// How it is now, and never older than what this daemon has answered before. A fault is looked at
+/// again each time: somebody may just have mended it. Of those who ask at the same time one looks for
+/// all.
 pub(crate) async fn fresh(app: &App) -> std::sync::Arc<Look> {
     let (cache, asked) = (&app.last_look, Instant::now());
     let last = cache.last.load();
-    if last.is_well() && last.at.is_some_and(|at| at.elapsed() < NOW) {
+    let is_of_now = last.began.is_some_and(|began| began.elapsed() < NOW);
+    if last.is_well() && is_of_now && last.changes == cache.changes() {
         return last;
     }
     let _looking = cache.looking.lock().await;
@@ -112,7 +134,8 @@ pub(crate) fn slow_key(app: &App) -> String {
 }
 
 async fn look(app: &App) -> Look {
-    let mut look = Look { began: Some(Instant::now()), ..Look::default() };
+    let changes = app.last_look.changes();
+    let mut look = Look { began: Some(Instant::now()), changes, ..Look::default() };
     let database = async {
         let schema = app.db.schema().await.map(|schema| schema.version).ok()?;
         let has_owner = app.identity.has_owner().await.ok()?;

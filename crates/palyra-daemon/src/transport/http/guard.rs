@@ -43,10 +43,14 @@ static HEADERS: LazyLock<[(HeaderName, HeaderValue); 8]> = LazyLock::new(|| {
 /// answer the headers that browsers heed.
 pub(crate) async fn guard(State(app): State<App>, request: Request, next: Next) -> Response {
     let began = std::time::Instant::now();
+    let may_change = !request.method().is_safe();
     let mut response = match admitted(&app, request, next).await {
         Ok(response) => response,
         Err(refusal) => refusal.into_response(),
     };
+    if may_change {
+        app.last_look.outdate();
+    }
     crate::metrics::answered(response.status().as_u16(), began.elapsed());
     let headers = response.headers_mut();
     headers.reserve(HEADERS.len());

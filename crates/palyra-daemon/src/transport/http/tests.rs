@@ -5,13 +5,14 @@ use axum::body::Body;
 use axum::http::{Request, StatusCode, header};
 use http_body_util::BodyExt;
 use palyra_common::api::{CheckState, Doctor};
+use palyra_common::ids::Principal;
 use palyra_common::runtime_contracts::Scope;
 use palyra_common::time::{Clock, Duration, Timestamp};
 use palyra_common::{ErrorCode, StableErrorEnvelope};
 use palyra_identity::{FIRST_LOGIN_CODE_LASTS, HANDOFF_CODE_LASTS, LoginOptions, Origin};
 use palyra_storage::{Database, OpenOptions};
 use palyra_testkit::clock::FakeClock;
-use palyra_vault::Redactor;
+use palyra_vault::{Actor, Redactor};
 use serde_json::Value;
 use tower::ServiceExt;
 
@@ -308,6 +309,29 @@ async fn the_doctor_does_not_call_a_link_a_login() {
     assert_eq!(told.seen, "there is an owner, who has not logged in yet");
     house.follow(&link).await;
     assert_eq!(owner().await.seen, "the owner has logged in");
+}
+
+/// One look serves many who ask at the same time, but none who knows more by then.
+#[tokio::test]
+async fn the_status_is_never_older_than_what_was_told_before() {
+    let house = House::open().await;
+    let look = async |path| {
+        let told = house.ask(Door::Local, "GET", path, ("accept", "*/*")).await;
+        serde_json::from_str::<Value>(&told.body).unwrap()
+    };
+    let status = "/admin/v1/status";
+    let by = Actor { by: Principal::owner(), credential: None, origin: "test".into() };
+    let name = "global/x".parse().unwrap();
+    house.app.vault.set(&name, "geheim".into(), &by).await.unwrap();
+    assert_eq!(look(status).await["has_owner"], false);
+    house.handoff_link().await;
+    assert_eq!(look(status).await["has_owner"], true);
+
+    std::fs::remove_file(house.app.place.data_dir.join("master.key")).unwrap();
+    let checks = look("/admin/v1/doctor").await;
+    assert!(checks.to_string().contains("vault/key_only_in_memory"), "{checks}");
+    let code = look(status).await["vault"]["problem"]["code"].clone();
+    assert_eq!(code, "vault/key_only_in_memory");
 }
 
 /// Databases have no text with U+0000, so nothing is found by one.
