@@ -198,6 +198,55 @@ error_codes! {
         means: "as many messages as may be wait in that conversation",
         hint: "See with `palyra channels show` why they do not go out. Send again when fewer wait, or raise `max_waiting` in the settings of the channel's queue.";
 
+    NetNoClient = "net/no_client", Final,
+        means: "no request can be made to the outside, most often because this machine has no root certificates",
+        hint: "Install the root certificates of the system (package ca-certificates on Debian and its like), or name a file with some in `net.ca_file`, and start the daemon again.";
+    NetUrlRefused = "net/url_refused", Final,
+        means: "the URL is not one that is fetched",
+        hint: "Give an absolute URL of http or https, without a user name, a password, backslashes or control characters.";
+    NetRequestRefused = "net/request_refused", Final,
+        means: "the request has a header or a body that a caller may not send",
+        hint: "Leave out what the message names. Headers about the connection, the host and cookies are not for callers; a body goes with POST only.";
+    NetPortRefused = "net/port_refused", Final,
+        means: "the port belongs to another protocol than HTTP",
+        hint: "Check the URL. If a web server really listens there, name the port in `net.allow_ports`.";
+    NetHostNotGranted = "net/host_not_granted", Final,
+        means: "the host is not among those that this request may go to",
+        hint: "Ask for the host in what the tool or skill is granted, or use one that it has.";
+    NetAddressRefused = "net/address_refused", Final,
+        means: "the host is on this machine, in a private network or at another address that is not public",
+        hint: "If it is to be reached by agents, tools and skills, name the host or its network in `net.allow`. If nobody meant to, look at where the request came from.";
+    NetNoAddress = "net/no_address", Retryable,
+        means: "the name of the host could not be looked up",
+        hint: "Check the name, and that this machine can look names up.";
+    NetUnreachable = "net/unreachable", Retryable,
+        means: "no connection to the host could be made, so nothing was sent",
+        hint: "Check the host and port, and the network or proxy of this machine; then try again.";
+    NetTls = "net/tls", Final,
+        means: "the host could not prove that it is what it is called, so nothing was sent",
+        hint: "Check the name and the clock of this machine. For an authority of your own, name its certificate in `net.ca_file`.";
+    NetBusy = "net/busy", Retryable,
+        means: "as many requests as may be were under way all the time",
+        hint: "Try again later, or raise `net.max_at_once`.";
+    NetTimeout = "net/timeout", Retryable,
+        means: "the whole answer did not come in the time that was allowed",
+        hint: "Try again, or allow more time, up to `net.max_time`.";
+    NetBrokeOff = "net/broke_off", Retryable,
+        means: "the connection ended before the answer did",
+        hint: "Try again. If it repeats, look whether the other side or a proxy ends it.";
+    NetOutcomeUnknown = "net/outcome_unknown", Final,
+        means: "a request that may change something was sent and not answered, so whether it was acted on is not known",
+        hint: "Look at the other side before you make it again.";
+    NetTooLarge = "net/too_large", Final,
+        means: "the answer is larger than is allowed, as it was sent or once it was unpacked",
+        hint: "Ask for less, or allow more in what is granted and in `net.max_bytes` or `net.max_header_bytes`.";
+    NetBadAnswer = "net/bad_answer", Final,
+        means: "the answer cannot be read",
+        hint: "Check that a web server listens there. A server that packs its answers may use gzip only.";
+    NetRedirectRefused = "net/redirect_refused", Final,
+        means: "the answer is a redirect that is not followed",
+        hint: "Fetch the address that it leads to in the end. Redirects in circles, from https to http and to anything but http and https are never followed.";
+
     BackupInvalid = "backup/invalid", Final,
         means: "the file is not a whole backup of Palyra",
         hint: "Take another backup; this one is damaged, was cut off or is of a newer version.";

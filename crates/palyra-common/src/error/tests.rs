@@ -54,6 +54,11 @@ fn what_passes_by_itself_is_retryable() {
         &ErrorCode::HttpSlow,
         &ErrorCode::HttpBusy,
         &ErrorCode::ChannelQueueFull,
+        &ErrorCode::NetNoAddress,
+        &ErrorCode::NetUnreachable,
+        &ErrorCode::NetBusy,
+        &ErrorCode::NetTimeout,
+        &ErrorCode::NetBrokeOff,
         &ErrorCode::ClientUnreachable,
         &ErrorCode::BlobUnavailable,
     ];

@@ -97,29 +97,29 @@ fn status(code: C) -> S {
     match code {
         C::CommonInvalidInput | C::HttpMalformed => S::BAD_REQUEST,
         C::ConfigInvalid | C::ConfigUnknownKey => S::BAD_REQUEST,
+        C::NetUrlRefused | C::NetRequestRefused => S::BAD_REQUEST,
         C::CommonNotFound | C::BlobNotFound | C::AuthLinkUnknown => S::NOT_FOUND,
         C::CommonConflict | C::StorageConstraint | C::BackupTargetInUse => S::CONFLICT,
         C::VaultNoKey | C::VaultKeyExposed | C::VaultKeyOnlyInMemory => S::CONFLICT,
         C::VaultWrongKey | C::VaultFull => S::CONFLICT,
         C::AuthRequired | C::AuthInvalid | C::AuthExpired | C::AuthRevoked => S::UNAUTHORIZED,
         C::AuthForbidden | C::AuthLocalOnly | C::AuthCsrf | C::HttpOriginRefused => S::FORBIDDEN,
+        C::NetPortRefused | C::NetHostNotGranted | C::NetAddressRefused => S::FORBIDDEN,
         C::AuthLinkUsed | C::AuthLinkExpired => S::GONE,
         C::HttpHostRefused => S::MISDIRECTED_REQUEST,
         C::HttpTooLarge | C::VaultTooLarge => S::PAYLOAD_TOO_LARGE,
         C::HttpMethod => S::METHOD_NOT_ALLOWED,
         C::HttpMediaType => S::UNSUPPORTED_MEDIA_TYPE,
         C::HttpSlow => S::REQUEST_TIMEOUT,
-        C::HttpBusy | C::ChannelQueueFull => S::TOO_MANY_REQUESTS,
-        C::StorageUnavailable
-        | C::StorageBusy
-        | C::StorageDiskFull
-        | C::StorageSizeLimit
-        | C::StorageReadOnly
-        | C::StorageOpenToOthers
-        | C::StorageLocked
-        | C::StorageShuttingDown
-        | C::VaultKeyNotWritten
-        | C::BlobUnavailable => S::SERVICE_UNAVAILABLE,
+        C::HttpBusy | C::ChannelQueueFull | C::NetBusy => S::TOO_MANY_REQUESTS,
+        C::NetTimeout => S::GATEWAY_TIMEOUT,
+        C::NetNoAddress | C::NetUnreachable | C::NetTls | C::NetBrokeOff => S::BAD_GATEWAY,
+        C::NetTooLarge | C::NetBadAnswer | C::NetRedirectRefused => S::BAD_GATEWAY,
+        C::NetOutcomeUnknown => S::BAD_GATEWAY,
+        C::StorageUnavailable | C::StorageBusy | C::StorageLocked => S::SERVICE_UNAVAILABLE,
+        C::StorageDiskFull | C::StorageSizeLimit | C::BlobUnavailable => S::SERVICE_UNAVAILABLE,
+        C::StorageReadOnly | C::StorageOpenToOthers => S::SERVICE_UNAVAILABLE,
+        C::StorageShuttingDown | C::VaultKeyNotWritten | C::NetNoClient => S::SERVICE_UNAVAILABLE,
         C::StorageInvalidValue
         | C::StorageCorrupt
         | C::StorageNewerSchema
