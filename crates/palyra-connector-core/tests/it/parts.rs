@@ -56,7 +56,7 @@ async fn when_one_dies_the_rest_dies_with_it_and_is_replayed_with_it(world: Worl
         ]
     );
     let text = |letter: &DeadLetterRecord| match &letter.operation {
-        Operation::Send { text, .. } => text.clone(),
+        Operation::Send { text, .. } => text.as_str().to_owned(),
         other => panic!("{other:?}"),
     };
     assert_eq!(letters.iter().map(text).collect::<Vec<_>>(), ["two", "three"]);

@@ -1,7 +1,6 @@
 //! A daemon, or several, with the echo connector, and what was handed in.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::path::Path;
 use std::time::{Duration, Instant};
 
 use palyra_testkit::crash::CrashPlan;
