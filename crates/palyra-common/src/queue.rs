@@ -10,6 +10,9 @@ use crate::time::Duration;
 #[cfg(test)]
 mod tests;
 
+/// Longer than this nobody holds up a conversation to find out what became of one message.
+const MAX_UNKNOWN_FOR: Duration = Duration::from_mins(2);
+
 /// How the queue of a connector works.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema), schema(default))]
@@ -24,11 +27,12 @@ pub struct QueueSettings {
     pub backoff: Backoff,
     /// After this long in the queue a message is too old to be sent: 30 days at most.
     pub expires_after: Duration,
-    /// How often the platform is asked what became of an attempt.
+    /// How often the platform is asked what became of an attempt; once at least. A conversation waits
+    /// for the answers: all of them, with what comes before each, take 2 minutes at most.
     #[serde(deserialize_with = "whole_number")]
     #[cfg_attr(feature = "openapi", schema(maximum = 100))]
     pub max_looks: u32,
-    /// How long to wait before each such question: a day at most.
+    /// How long to wait before each such question.
     pub look_after: Duration,
     /// What to do with a message of which nothing could be learnt.
     pub on_unknown: UnknownRule,
@@ -40,7 +44,7 @@ pub struct QueueSettings {
     #[serde(deserialize_with = "whole_number")]
     #[cfg_attr(feature = "openapi", schema(minimum = 1, maximum = 1_000_000))]
     pub max_waiting: u32,
-    /// How long one attempt may take: from 10 milliseconds to 5 minutes.
+    /// How long one attempt may take, and one such question: 10 milliseconds at least.
     pub attempt_timeout: Duration,
 }
 
@@ -75,16 +79,25 @@ impl QueueSettings {
             {
                 refuse("expires_after is more than nothing and at most 30 days")
             }
-            _ if self.attempt_timeout < Duration::from_millis(10)
-                || self.attempt_timeout > Duration::from_mins(5) =>
-            {
-                refuse("attempt_timeout is from 10 milliseconds to 5 minutes")
+            _ if self.attempt_timeout < Duration::from_millis(10) => {
+                refuse("attempt_timeout is 10 milliseconds at least")
             }
-            _ if self.look_after > day || self.backoff.base > day || self.backoff.cap > day => {
-                refuse("look_after and backoff are at most a day")
+            _ if self.backoff.base > day || self.backoff.cap > day => {
+                refuse("backoff is at most a day")
             }
+            _ if self.unknown_for() > MAX_UNKNOWN_FOR => Err(format!(
+                "max_looks times look_after and attempt_timeout is {MAX_UNKNOWN_FOR} at most, because \
+                 a conversation waits for that long, and not {}",
+                self.unknown_for()
+            )),
             _ => Ok(()),
         }
+    }
+
+    /// For how long a conversation waits at most for a message of which nothing can be learnt.
+    fn unknown_for(&self) -> Duration {
+        let look = self.look_after.as_millis().saturating_add(self.attempt_timeout.as_millis());
+        Duration::from_millis(look.saturating_mul(u64::from(self.max_looks.max(1))))
     }
 }
 

@@ -40,9 +40,32 @@ fn bounds_are_named() {
         (json!({ "expires_after": "0s" }), "expires_after"),
         (json!({ "attempt_timeout": "9ms" }), "attempt_timeout"),
         (json!({ "look_after": "25h" }), "look_after"),
+        (json!({ "max_looks": 13 }), "max_looks"),
+        (json!({ "look_after": "36s" }), "look_after"),
+        (json!({ "attempt_timeout": "36s" }), "attempt_timeout"),
+        // It is asked once at least.
+        (json!({ "max_looks": 0, "attempt_timeout": "2m" }), "attempt_timeout"),
         (json!({ "backoff": { "base": "1s", "cap": "25h" } }), "backoff"),
     ] {
         let told = read(queue.clone()).unwrap().check().unwrap_err();
         assert!(told.contains(field), "{queue}: {told}");
     }
+}
+
+#[test]
+fn what_is_unknown_holds_its_conversation_for_two_minutes_at_most() {
+    for queue in [
+        json!({ "max_looks": 12 }),
+        json!({ "max_looks": 0, "attempt_timeout": "115s" }),
+        json!({ "max_looks": 1, "look_after": "60s", "attempt_timeout": "60s" }),
+        json!({ "max_looks": 2, "look_after": "0s", "attempt_timeout": "60s" }),
+    ] {
+        assert_eq!(read(queue.clone()).unwrap().check(), Ok(()), "{queue}");
+    }
+    let told = read(json!({ "look_after": "40s" })).unwrap().check().unwrap_err();
+    assert_eq!(
+        told,
+        "max_looks times look_after and attempt_timeout is 2m at most, because a conversation waits \
+         for that long, and not 135s"
+    );
 }

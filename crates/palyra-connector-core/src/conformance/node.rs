@@ -29,6 +29,7 @@ pub(super) fn queue() -> QueueSettings {
     QueueSettings {
         max_attempts: 100,
         backoff: Backoff { base: ms(1), cap: ms(20) },
+        max_looks: 1,
         look_after: ms(10),
         attempt_timeout: ms(60_000),
         ..QueueSettings::default()
