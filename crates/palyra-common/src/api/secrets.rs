@@ -81,7 +81,8 @@ impl std::fmt::Debug for RotateMaster {
 pub struct MasterRotated {
     /// The id of the new key.
     pub key_id: String,
-    /// The file that the new key is in, where it was made for one.
+    /// The file that the new key is in, where it was made for one: the key file, unless that could
+    /// not be replaced, of which `next_step` tells.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub key_file: Option<String>,
     /// The id of the key before, which backups made before need.

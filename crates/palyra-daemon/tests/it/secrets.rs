@@ -262,6 +262,42 @@ fn a_copy_of_the_key_that_is_used_instead_of_the_key_file_is_told_everywhere() {
     assert_eq!(status["vault"]["key_source"], usual.as_str());
 }
 
+/// As one that is mounted by itself or may not be changed: it stays as it is, whatever the rotation
+/// says.
+#[test]
+fn a_key_file_that_cannot_be_replaced_is_told_by_the_rotation_and_everywhere() {
+    let key = tempfile::tempdir().unwrap();
+    let file = key.path().join("master.key");
+    let config = format!("[vault]\nkey_file = \"{}\"\n", file.display());
+    let (daemon, _folder) = Daemon::with_config(&config);
+    let value = serde_json::json!({ "value": CANARY }).to_string();
+    assert_eq!(daemon.local("PUT", "/admin/v1/secrets/global/x", &value).status, 200);
+    std::fs::remove_file(&file).unwrap();
+    std::fs::create_dir(&file).unwrap();
+    let rotated = daemon.local("POST", "/admin/v1/secrets/rotate-master", "{}").json();
+    let kept = format!("{}.{}", file.display(), rotated["key_id"].as_str().unwrap());
+    assert_eq!(rotated["key_file"], kept.as_str(), "{rotated}");
+    let told = format!("instead of the key file {}, which could not be replaced", file.display());
+    let advice = format!("Write what {kept} holds into {}", file.display());
+    assert!(rotated["next_step"].as_str().unwrap().starts_with(&advice), "{rotated}");
+    for _ in 0..3 {
+        let check = vault_check(&daemon);
+        assert_eq!(check["state"], "warning", "{check}");
+        assert!(check["seen"].as_str().unwrap().contains(&told), "{check}");
+        assert!(check["advice"].as_str().unwrap().starts_with(&advice), "{check}");
+    }
+    let status = daemon.local("GET", "/admin/v1/status", "").json();
+    assert!(status["vault"]["key_source"].as_str().unwrap().contains(&told), "{status}");
+    assert_eq!(daemon.local("PUT", "/admin/v1/secrets/global/x", &value).status, 200);
+    let logs = daemon.process.logs();
+    assert_eq!(logs.matches(&told).count(), 1, "{logs}");
+    assert!(!logs.contains("waits beside"), "{logs}");
+
+    std::fs::remove_dir(&file).unwrap();
+    assert_eq!(vault_check(&daemon)["state"], "ok", "it takes its place as soon as it can");
+    assert_eq!(std::fs::read(&file).unwrap(), std::fs::read(kept).unwrap());
+}
+
 fn vault_check(daemon: &Daemon) -> serde_json::Value {
     let doctor = daemon.local("GET", "/admin/v1/doctor", "").json();
     let checks = doctor["checks"].as_array().unwrap();

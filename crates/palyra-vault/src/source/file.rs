@@ -122,7 +122,8 @@ pub(crate) fn forget(path: &Path, id: &KeyId) -> Result<(), KeyProblem> {
 pub(crate) fn finish(path: &Path, id: &KeyId) -> Result<(), KeyProblem> {
     match read_key(&pending(path, id)) {
         // Not as a link: somebody may write into the key file.
-        Ok(bytes) => create(&kept(path, id), &bytes)?,
+        Ok(bytes) if !holds(&kept(path, id), &bytes) => create(&kept(path, id), &bytes)?,
+        Ok(_) => {}
         Err(KeyProblem::Missing { .. }) => {}
         Err(problem) => return Err(problem),
     }
@@ -130,6 +131,11 @@ pub(crate) fn finish(path: &Path, id: &KeyId) -> Result<(), KeyProblem> {
         Err(error) if error.kind() != ErrorKind::NotFound => Err(unusable(path, error)),
         Ok(()) | Err(_) => sync_folder(path),
     }
+}
+
+/// Whether the file holds this key.
+pub(crate) fn holds(path: &Path, bytes: &KeyBytes) -> bool {
+    read_key(path).is_ok_and(|found| *found == **bytes)
 }
 
 /// Removes a next key that was never in use.

@@ -10,6 +10,8 @@ mod tool;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
+use palyra_storage::describe;
+
 use super::{KeyProblem, blocking, file};
 use crate::entropy;
 use crate::key::{self, KeyBytes, KeyId};
@@ -104,15 +106,17 @@ impl Keyring {
         self.store(&self.next(id), key).await
     }
 
-    /// Puts the next key in the place of the one before, then takes it away where it was. It is kept
-    /// by its id as well: what is in that place later is not lost then. Nothing to do if somebody has
-    /// done it.
+    /// Puts the next key in the place of the one before, then takes it away where it was, as far as
+    /// that can be done: there it is in nobody's way. It is kept by its id as well: what is in that
+    /// place later is not lost then. Nothing to do if somebody has done it.
     pub(crate) async fn finish(&self, id: &KeyId, _: &Held) -> Result<(), KeyProblem> {
         if let Some(key) = self.pending(id).await? {
             self.keep(id, &key).await?;
             self.store(&self.in_use(), &key).await?;
             palyra_storage::crash_point!("vault.keyring.replaced");
-            self.tool.clear(&self.next(id), self.limit).await?;
+            if let Err(problem) = self.tool.clear(&self.next(id), self.limit).await {
+                tracing::warn!(error = %describe(&problem), "an entry of a past rotation was left");
+            }
         }
         Ok(())
     }

@@ -2,8 +2,6 @@
 
 use std::path::{Path, PathBuf};
 
-use palyra_storage::describe;
-
 use super::keys::verify;
 use super::stand_in::{self, StandIn};
 use crate::VaultError;
@@ -27,7 +25,7 @@ pub(super) async fn ask(source: &Source, stored: &StoredKey) -> Given {
         Source::File(path) => return from_file(path, stored).await,
         Source::Passphrase(from) => from_passphrase(from.clone(), stored).await,
         Source::Command(argv) => command::read(argv).await.map(|bytes| verify(bytes, stored)),
-        Source::Keyring(keyring) => from_keyring(keyring, stored).await,
+        Source::Keyring(keyring) => return from_keyring(keyring, stored).await,
     };
     found.map(|key| Some((key?, None)))
 }
@@ -58,7 +56,7 @@ pub(super) fn only_in_memory(
 }
 
 /// The key in the file; or the one that a rotation has left beside it, which is then put in its
-/// place; or one that was kept, where the file is lost or a backup from before a rotation was
+/// place, or stands in for it; or one that was kept, where the file is lost or a backup from before a rotation was
 /// restored. Not while others may use the file: that it is seen to matters more.
 async fn from_file(path: &Path, stored: &StoredKey) -> Given {
     let (path, stored) = (path.to_owned(), stored.clone());
@@ -80,31 +78,28 @@ async fn from_file(path: &Path, stored: &StoredKey) -> Given {
             Some(_held) => file::finish(&path, &stored.id),
             None => Ok(()),
         });
-        if let Err(problem) = finished {
-            tracing::warn!(error = %describe(&problem), "the new key waits beside the old one");
-        }
-        Ok(Some((key, None)))
+        let instead = finished.err().map(|problem| StandIn::of_file(&path, &stored.id, &problem));
+        Ok(Some((key, instead)))
     })
     .await
 }
 
 /// The same with entries of the keyring.
-async fn from_keyring(
-    keyring: &Keyring,
-    stored: &StoredKey,
-) -> Result<Option<MasterKey>, KeyProblem> {
+async fn from_keyring(keyring: &Keyring, stored: &StoredKey) -> Given {
     let in_place = async || Ok(keyring.read().await?.map(|bytes| verify(bytes, stored)));
     if let Some(Some(key)) = in_place().await? {
-        return Ok(Some(key));
+        return Ok(Some((key, None)));
     }
     let waiting = keyring.pending(&stored.id).await?;
     let Some(key) = waiting.and_then(|bytes| verify(bytes, stored)) else {
         let kept = keyring.kept(&stored.id).await?;
         if let Some(key) = kept.and_then(|bytes| verify(bytes, stored)) {
-            return Ok(Some(key));
+            return Ok(Some((key, None)));
         }
         // It may have been put in its place between the two looks.
-        return in_place().await?.ok_or(KeyProblem::Keyring { what: NOT_IN_KEYRING.into() });
+        let found = in_place().await?;
+        let found = found.ok_or(KeyProblem::Keyring { what: NOT_IN_KEYRING.into() })?;
+        return Ok(found.map(|key| (key, None)));
     };
     // Whoever holds the lock is about to do it.
     let finished = match keyring.lock().await {
@@ -112,10 +107,7 @@ async fn from_keyring(
         Ok(None) => Ok(()),
         Err(problem) => Err(problem),
     };
-    if let Err(problem) = finished {
-        tracing::warn!(error = %describe(&problem), "the new key waits beside the old one");
-    }
-    Ok(Some(key))
+    Ok(Some((key, finished.err().map(|problem| StandIn::of_keyring(&problem)))))
 }
 
 async fn from_passphrase(

@@ -12,7 +12,7 @@ use crate::key::KeyId;
 use crate::source::{KeyProblem, Source, blocking, file};
 use crate::store::vault_keys;
 
-/// How long a failure is told without asking again.
+/// How long a failure, or what stands in for the key, is told without asking again.
 const REMEMBERED: Duration = Duration::from_secs(30);
 
 /// How the master key is, where nothing is wrong with it.
@@ -99,9 +99,12 @@ impl Vault {
                 let path = path.clone();
                 blocking(move || file::read(&path)).await.is_err()
             }
-            Ok(Source::Passphrase(None) | Source::Command(_) | Source::Keyring(_)) | Err(_) => {
-                false
+            // Somebody may have seen to it that it takes the key.
+            Ok(Source::Keyring(_)) => {
+                let seen = self.stood_in_at(id);
+                seen.is_some_and(|at| !self.is_recent(at))
             }
+            Ok(Source::Passphrase(None) | Source::Command(_)) | Err(_) => false,
         };
         let recent = self.0.recent.0.lock().unwrap_or_else(PoisonError::into_inner);
         is_gone || recent.as_ref().is_some_and(|failure| failure.needed == *id)
@@ -110,10 +113,13 @@ impl Vault {
     fn failed_just_now(&self, needed: &KeyId) -> Option<VaultError> {
         let recent = self.0.recent.0.lock().unwrap_or_else(PoisonError::into_inner);
         let failure = recent.as_ref().filter(|failure| failure.needed == *needed)?;
+        self.is_recent(failure.at).then(|| failure.error.clone())
+    }
+
+    fn is_recent(&self, at: Timestamp) -> bool {
         let now = self.0.clock.now();
         // Clocks are put back at times.
-        let is_recent = now >= failure.at && now < failure.at + REMEMBERED;
-        is_recent.then(|| failure.error.clone())
+        now >= at && now < at + REMEMBERED
     }
 
     fn asking_costs(&self) -> bool {

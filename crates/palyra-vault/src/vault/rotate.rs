@@ -15,7 +15,7 @@ use super::KEYS_KEPT;
 use super::audit::Entry;
 use super::keys::{Purpose, describe_key};
 use super::waiting::Waiting;
-use super::{Actor, TOPIC, Vault, not_in_use};
+use super::{Actor, StandIn, TOPIC, Vault, not_in_use};
 use crate::VaultError;
 use crate::key::{KeyBytes, KeyId, MasterKey};
 use crate::seal::Bound;
@@ -41,7 +41,8 @@ pub enum NewMaster {
 pub struct Rotated {
     /// The key in use now.
     pub key_id: KeyId,
-    /// The file that it is in, where it was made for one.
+    /// The file that it is in, where it was made for one: the key file, unless it could not be
+    /// replaced.
     pub key_file: Option<PathBuf>,
     /// The key before, which older backups need. Where it is kept, the last [`KEYS_KEPT`] are.
     pub old_key_id: KeyId,
@@ -55,11 +56,13 @@ pub struct Rotated {
 }
 
 /// What is left to the operator. Until the next start this node has the new key in memory.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub enum NextStep {
     /// The key file or the keyring holds the new key. Copies of it on other machines have to be
     /// renewed.
     Nothing,
+    /// The new key is durable, but not where it belongs. The next start finds it nevertheless.
+    PutInPlace(StandIn),
     /// Give the new passphrase wherever the old one is given.
     GivePassphrase,
     /// Set `vault.key_command` to the new command.
@@ -112,16 +115,24 @@ impl Vault {
             Some(_) => self.hold(next.key.clone()),
             None => self.hold_ahead(next.key.clone()),
         }
-        let key_file = next.waiting.as_ref().and_then(Waiting::file).map(Path::to_owned);
-        let (key_id, next_step) = (next.key.id.clone(), next.step);
-        let rotated =
-            Rotated { key_id, key_file, old_key_id, old_key_file, versions, next: next_step };
-        if let Some(waiting) = next.waiting {
-            waiting.settle(&next.key.id).await;
-        }
+        let key_id = next.key.id.clone();
+        let (key_file, next) = self.settle(next).await;
         crash_point!("vault.rotate.replaced");
-        self.forget_oldest(&rotated.old_key_id).await;
-        Ok(rotated)
+        self.forget_oldest(&old_key_id).await;
+        Ok(Rotated { key_id, key_file, old_key_id, old_key_file, versions, next })
+    }
+
+    /// Puts a key that is in use now in its place, and says in which file it is and what is left to
+    /// do.
+    async fn settle(&self, next: Next) -> (Option<PathBuf>, NextStep) {
+        let Some(waiting) = next.waiting else { return (None, next.step) };
+        let key_file = waiting.file().map(Path::to_owned);
+        let Some(stand_in) = waiting.settle(&next.key.id).await else {
+            return (key_file, next.step);
+        };
+        self.note(&next.key.id, Some(stand_in.clone()));
+        self.log_stand_in();
+        (stand_in.file().map(Path::to_owned), NextStep::PutInPlace(stand_in))
     }
 
     /// Keeps a key by its id beside the key file or in the keyring, if that is where it comes from.

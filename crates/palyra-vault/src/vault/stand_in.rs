@@ -1,8 +1,11 @@
-//! The copy of a key that a rotation has kept, used while the key file does not give the key.
+//! What is used while the key is not where it belongs: the copy that a rotation has kept, or the key
+//! of a rotation that could not be put in its place.
 
 use std::fmt;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
+
+use palyra_common::time::Timestamp;
 
 use super::Vault;
 use super::ask::Given;
@@ -11,21 +14,28 @@ use crate::key::{KeyId, MasterKey};
 use crate::source::{KeyProblem, file};
 use crate::store::vault_keys::StoredKey;
 
-/// A file that is used in place of the key file.
+/// What is used in place of the key file, or of the entry of the keyring.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct StandIn {
-    key_file: PathBuf,
-    used: PathBuf,
+    place: Place,
     wrong: Wrong,
 }
 
-/// What is wrong with the key file.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Wrong {
+#[derive(Debug, Clone, PartialEq, Eq)]
+enum Place {
+    File { key_file: PathBuf, used: PathBuf },
+    Keyring,
+}
+
+/// What is wrong with the place of the key.
+#[derive(Debug, Clone, PartialEq, Eq)]
+enum Wrong {
     Missing,
     NoKey,
     OtherKey,
     Unreadable,
+    /// By a new key, for this reason.
+    NotReplaced(String),
 }
 
 impl Wrong {
@@ -43,11 +53,42 @@ impl Wrong {
 }
 
 impl StandIn {
+    /// For a new key that is durable and in use, and could not replace the one in the key file.
+    pub(super) fn of_file(path: &Path, id: &KeyId, problem: &KeyProblem) -> Self {
+        let (pending, kept) = (file::pending(path, id), file::kept(path, id));
+        let is_kept = file::read_key(&pending).is_ok_and(|bytes| file::holds(&kept, &bytes));
+        let used = if is_kept { kept } else { pending };
+        let place = Place::File { key_file: path.to_owned(), used };
+        Self { place, wrong: Wrong::NotReplaced(reason(problem)) }
+    }
+
+    /// The same in the keyring.
+    pub(super) fn of_keyring(problem: &KeyProblem) -> Self {
+        Self { place: Place::Keyring, wrong: Wrong::NotReplaced(reason(problem)) }
+    }
+
+    /// The file that the key is in, if it is in one.
+    pub fn file(&self) -> Option<&Path> {
+        match &self.place {
+            Place::File { used, .. } => Some(used),
+            Place::Keyring => None,
+        }
+    }
+
     /// What an operator should do.
     pub fn advice(&self) -> String {
-        let (used, key_file) = (self.used.display(), self.key_file.display());
+        let Place::File { key_file, used } = &self.place else {
+            return "Unlock the keyring and see that it takes entries; then the daemon puts the key \
+                    in its place itself."
+                .into();
+        };
+        let (used, key_file) = (used.display(), key_file.display());
         let copy = format!("Copy {used} to {key_file}, with mode 0600.");
-        match self.wrong {
+        match &self.wrong {
+            Wrong::NotReplaced(_) => format!(
+                "Write what {used} holds into {key_file}, with mode 0600, or see that this file can \
+                 be replaced: then the daemon does it itself. The key before is kept beside it."
+            ),
             Wrong::OtherKey => {
                 format!("{copy} Before that, rename the file that is there: its key may be needed.")
             }
@@ -59,17 +100,35 @@ impl StandIn {
 /// As the place of the key, which is what an operator reads of the vault everywhere.
 impl fmt::Display for StandIn {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let (used, key_file) = (self.used.display(), self.key_file.display());
-        let wrong = match self.wrong {
+        let wrong = match &self.wrong {
             Wrong::Missing => "does not exist",
             Wrong::NoKey => "does not hold a key",
             Wrong::OtherKey => "holds another key",
             Wrong::Unreadable => "cannot be read",
+            Wrong::NotReplaced(why) => &format!("could not be replaced ({why})"),
         };
-        write!(
-            f,
-            "the file {used} instead of the key file {key_file}, which {wrong}; copy it there"
-        )
+        match &self.place {
+            Place::File { key_file, used } => {
+                let (used, key_file) = (used.display(), key_file.display());
+                write!(
+                    f,
+                    "the file {used} instead of the key file {key_file}, which {wrong}; copy it there"
+                )
+            }
+            Place::Keyring => write!(
+                f,
+                "an entry of a rotation in the keyring of the system instead of the entry of this \
+                 data directory, which {wrong}"
+            ),
+        }
+    }
+}
+
+/// Without the name of the file, which is told anyway.
+fn reason(problem: &KeyProblem) -> String {
+    match problem {
+        KeyProblem::Unusable { cause, .. } => cause.to_string(),
+        other => other.to_string(),
     }
 }
 
@@ -80,6 +139,7 @@ pub(super) struct Noted(Mutex<Option<Note>>);
 struct Note {
     key: KeyId,
     stand_in: StandIn,
+    at: Timestamp,
     is_logged: bool,
 }
 
@@ -102,11 +162,17 @@ impl Vault {
         })
     }
 
+    /// When it was last seen that something stands in for this key.
+    pub(super) fn stood_in_at(&self, id: &KeyId) -> Option<Timestamp> {
+        self.noted(|note| note.as_ref().filter(|note| note.key == *id).map(|note| note.at))
+    }
+
     /// Notes what stands in for the key file now. What was logged of it is not logged again.
     pub(super) fn note(&self, key: &KeyId, stand_in: Option<StandIn>) {
+        let at = self.0.clock.now();
         self.noted(|note| {
             let is_logged = note.as_ref().is_some_and(|note| note.key == *key && note.is_logged);
-            *note = stand_in.map(|stand_in| Note { key: key.clone(), stand_in, is_logged });
+            *note = stand_in.map(|stand_in| Note { key: key.clone(), stand_in, at, is_logged });
         });
     }
 
@@ -150,8 +216,8 @@ pub(super) fn kept(
     let used = file::kept(path, &stored.id);
     match file::read_key(&used).map(|bytes| verify(bytes, stored)) {
         Ok(Some(key)) => {
-            let stand_in = StandIn { key_file: path.to_owned(), used, wrong };
-            Ok(Some((key, Some(stand_in))))
+            let place = Place::File { key_file: path.to_owned(), used };
+            Ok(Some((key, Some(StandIn { place, wrong }))))
         }
         // It is not lost, and this is how to have it.
         Err(exposed @ KeyProblem::Exposed { .. }) => Err(exposed),

@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 
 use palyra_storage::{StorageError, describe};
 
+use super::StandIn;
 use crate::key::{KeyBytes, KeyId};
 use crate::source::keyring::{Held, Keyring};
 use crate::source::{KeyProblem, Source, blocking, file};
@@ -64,29 +65,36 @@ impl Waiting {
     }
 
     /// Puts the key in its place. It is in use already and durable beside the old one, so a failure
-    /// is made good by whoever needs the key next.
-    pub(super) async fn settle(self, id: &KeyId) {
-        let settled = match self {
-            Waiting::File { path, lock } => {
-                let id = id.clone();
-                blocking(move || {
-                    let _held = lock;
-                    file::finish(&path, &id)?;
-                    file::remove_pending(&path, &id)
-                })
-                .await
-            }
-            Waiting::Keyring { keyring, held } => settle_in_keyring(&keyring, id, &held).await,
+    /// is made good by whoever needs the key next: until then what is returned stands in for it.
+    pub(super) async fn settle(self, id: &KeyId) -> Option<StandIn> {
+        let (finished, cleared) = match self {
+            Waiting::File { path, lock } => settle_in_file(path, id.clone(), lock).await,
+            Waiting::Keyring { keyring, held } => match keyring.finish(id, &held).await {
+                Ok(()) => (None, keyring.discard_all(&held).await),
+                Err(problem) => (Some(StandIn::of_keyring(&problem)), Ok(())),
+            },
         };
-        if let Err(problem) = settled {
-            tracing::warn!(error = %describe(&problem), "the new key waits beside the old one");
+        if let Err(problem) = cleared {
+            tracing::warn!(error = %describe(&problem), "unused keys were left beside the key");
         }
+        finished
     }
 }
 
-async fn settle_in_keyring(keyring: &Keyring, id: &KeyId, held: &Held) -> Result<(), KeyProblem> {
-    keyring.finish(id, held).await?;
-    keyring.discard_all(held).await
+async fn settle_in_file(
+    path: PathBuf,
+    id: KeyId,
+    lock: File,
+) -> (Option<StandIn>, Result<(), KeyProblem>) {
+    let settled = blocking(move || {
+        let _held = lock;
+        Ok(match file::finish(&path, &id) {
+            Ok(()) => (None, file::remove_pending(&path, &id)),
+            Err(problem) => (Some(StandIn::of_file(&path, &id, &problem)), Ok(())),
+        })
+    });
+    // Cut off by a stop: whoever starts next does it.
+    settled.await.unwrap_or((None, Ok(())))
 }
 
 /// `None`: somebody else changes the key.

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use palyra_common::error::ErrorCode;
 use palyra_testkit::fs::SmallDisk;
-use palyra_vault::{NewMaster, Rotated, Vault, VaultConfig};
+use palyra_vault::{KeyState, NewMaster, NextStep, Rotated, Vault, VaultConfig};
 
 use crate::world::{World, anna, get, on_every_engine, set};
 
@@ -14,6 +14,7 @@ on_every_engine!(
     a_copy_that_is_used_in_place_of_the_key_file_is_told,
     an_exposed_copy_is_not_used,
     a_full_disk_stops_a_rotation_and_nothing_else,
+    a_key_that_could_not_take_its_place_is_told_and_takes_it_later,
 );
 
 fn mode(path: &Path, mode: u32) {
@@ -22,6 +23,10 @@ fn mode(path: &Path, mode: u32) {
 
 async fn rotated(world: &World) -> (Rotated, PathBuf) {
     world.set("global/key", "value").await;
+    rotated_again(world).await
+}
+
+async fn rotated_again(world: &World) -> (Rotated, PathBuf) {
     let rotated = world.vault.rotate_master(NewMaster::Generated, &anna()).await.unwrap();
     let kept = format!("{}.{}", world.key_file().display(), rotated.key_id).into();
     (rotated, kept)
@@ -96,6 +101,28 @@ async fn an_exposed_copy_is_not_used(world: World) {
     assert!(told.message().contains(&kept.display().to_string()), "{told:?}");
     mode(&kept, 0o600);
     assert_eq!(get(&vault, "global/key").await.unwrap(), "value");
+}
+
+async fn a_key_that_could_not_take_its_place_is_told_and_takes_it_later(world: World) {
+    world.set("global/key", "value").await;
+    let file = world.key_file();
+    std::fs::remove_file(&file).unwrap();
+    std::fs::create_dir(&file).unwrap();
+    let (rotated, kept) = rotated_again(&world).await;
+    let NextStep::PutInPlace(stand_in) = rotated.next else { panic!("{rotated:?}") };
+    assert_eq!((stand_in.file(), rotated.key_file.as_ref()), (Some(&*kept), Some(&kept)));
+    let expected = KeyState::Kept(rotated.key_id.clone(), stand_in);
+    for vault in [&world.vault, &world.reopened().await] {
+        let before = names(file.parent().unwrap());
+        assert_eq!(vault.check().await.unwrap(), expected);
+        set(vault, "global/other", "a start finds its key").await.unwrap();
+        assert_eq!(names(file.parent().unwrap()), before, "and leaves nothing behind");
+    }
+    std::fs::remove_dir(&file).unwrap();
+    let usable = KeyState::Usable(rotated.key_id);
+    assert_eq!(world.vault.check().await.unwrap(), usable);
+    assert_eq!(std::fs::read(&file).unwrap(), std::fs::read(kept).unwrap());
+    assert_eq!(world.reopened().await.check().await.unwrap(), usable);
 }
 
 fn names(folder: &Path) -> Vec<PathBuf> {

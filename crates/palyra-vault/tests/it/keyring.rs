@@ -8,7 +8,9 @@ use std::time::Duration;
 use palyra_storage::{Database, OpenOptions, Sql, SystemClock, Tx, describe, params, sql};
 use palyra_testkit::crash::CrashPlan;
 use palyra_testkit::process::{Builder, Stream, is_reexecuted, reexec_test};
-use palyra_vault::{KeySource, NewMaster, Redactor, Vault, VaultConfig, VaultError};
+use palyra_vault::{
+    KeySource, KeyState, NewMaster, NextStep, Redactor, Vault, VaultConfig, VaultError,
+};
 
 use crate::rotation::{UNDO_NEW, UNDO_OLD};
 use crate::world::{World, anna, get, on_every_engine, set};
@@ -29,6 +31,7 @@ on_every_engine!(
     the_keyring_keeps_the_key,
     an_entry_that_is_lost_while_its_key_is_in_memory_locks_nothing_new,
     a_backup_from_before_a_rotation_finds_its_key,
+    an_entry_that_cannot_be_replaced_is_told,
     a_rotation_survives_a_crash_anywhere,
 );
 
@@ -167,6 +170,39 @@ async fn lose() {
         Ok("lost and made again".into())
     })
     .await;
+}
+
+/// The entry of the key in use takes no new one, and then it does.
+#[tokio::test]
+#[ignore = "started by another test"]
+async fn rotate_in_vain() {
+    inside(async |vault| {
+        let path = std::env::var_os("PATH").unwrap();
+        let refuses = std::env::split_paths(&path).next().unwrap().join("refuses");
+        std::fs::write(&refuses, "").unwrap();
+        let rotated = vault.rotate_master(NewMaster::Generated, &anna()).await?;
+        let NextStep::PutInPlace(stand_in) = &rotated.next else { panic!("{rotated:?}") };
+        assert_eq!((rotated.key_file.as_ref(), stand_in.file()), (None, None));
+        let state = KeyState::Kept(rotated.key_id, stand_in.clone());
+        assert_eq!(vault.check().await?, state);
+        assert_eq!(vault.key_source(), stand_in.to_string());
+        set(vault, "global/0", "value 0").await?;
+        assert_eq!(vault.check().await?, state, "and it is asked again");
+        std::fs::remove_file(&refuses).unwrap();
+        set(vault, "global/0", "value 0").await?;
+        assert!(matches!(vault.check().await?, KeyState::Usable(_)));
+        Ok(stand_in.to_string())
+    })
+    .await;
+}
+
+async fn an_entry_that_cannot_be_replaced_is_told(world: World) {
+    let keyring = StandIn::of(&world).await;
+    keyring.run("fill");
+    let told = keyring.run("rotate_in_vain");
+    assert!(told.contains("which could not be replaced (the keyring of the system"), "{told}");
+    assert_eq!(keyring.of_service("palyra-next").count(), 0, "it is in its place now");
+    assert_eq!(keyring.run("read"), "read");
 }
 
 async fn an_entry_that_is_lost_while_its_key_is_in_memory_locks_nothing_new(world: World) {

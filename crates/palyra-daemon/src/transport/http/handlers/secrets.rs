@@ -141,13 +141,18 @@ pub(crate) async fn rotate_master(
 
 fn next_step(rotated: &Rotated, engine: EngineKind) -> Option<String> {
     let others = "until then they cannot read any secret.";
-    match (rotated.next, engine, &rotated.key_file) {
+    match (&rotated.next, engine, &rotated.key_file) {
         (NextStep::Nothing, EngineKind::Sqlite, _) => None,
         (NextStep::Nothing, EngineKind::Postgres, Some(file)) => {
             Some(format!("Copy {} to every other node of this database; {others}", file.display()))
         }
         (NextStep::Nothing, EngineKind::Postgres, None) => Some(format!(
             "Put the new key into the keyring of every other node of this database; {others}"
+        )),
+        (NextStep::PutInPlace(stand_in), EngineKind::Sqlite, _) => Some(stand_in.advice()),
+        (NextStep::PutInPlace(stand_in), EngineKind::Postgres, _) => Some(format!(
+            "{} Every other node of this database needs the new key, too; {others}",
+            stand_in.advice()
         )),
         (NextStep::GivePassphrase, ..) => {
             let what =
