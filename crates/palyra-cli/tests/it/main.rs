@@ -5,6 +5,7 @@ mod access;
 mod alone;
 mod backup;
 mod bundle;
+mod channels;
 mod config;
 mod daemon;
 mod hints;
