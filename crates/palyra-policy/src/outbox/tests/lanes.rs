@@ -41,8 +41,12 @@ fn rules() -> impl Strategy<Value = Rules> {
 
 type Happening = (Event, u64, u64);
 
+fn happening() -> impl Strategy<Value = Happening> {
+    (events(), any::<u64>(), 0..90_000_u64)
+}
+
 fn happenings(count: usize) -> impl Strategy<Value = Vec<Happening>> {
-    prop::collection::vec((events(), any::<u64>(), 0..90_000_u64), 0..count)
+    prop::collection::vec(happening(), 0..count)
 }
 
 proptest! {
@@ -85,36 +89,120 @@ proptest! {
         }
     }
 
-    /// A lane as storage keeps it: the first that has not stepped aside is worked on, and nothing
-    /// behind it before it has left or stepped aside.
+    /// Whatever happens to whichever entry: one at a time is sent, and only what has waited for a
+    /// human goes out behind what came after it.
     #[test]
-    fn what_keeps_its_place_arrives_in_order(
-        rules in rules(), happenings in happenings(300),
+    fn one_is_sent_at_a_time_and_in_order(
+        rules in rules(), happenings in prop::collection::vec((happening(), prop::option::of(0..5_usize)), 0..400),
     ) {
-        let mut now = NOW;
-        let first: Vec<_> = (0..12_u32).map(|seq| (seq, entry())).collect();
-        let (mut lane, mut arrived) = (first, Vec::new());
-        let mut tail = 12;
-        for (event, chance, passes) in happenings {
-            now = now + Duration::from_millis(passes);
-            let Some((seq, head)) = lane.first().copied() else { break };
-            let Step::Changed(change) = step(&head, event, &rules, at(now), Chance(chance)) else {
-                continue;
-            };
-            match change.place {
-                Place::Keeps => lane[0].1 = change.entry,
-                Place::Aside | Place::Leaves => drop(lane.remove(0)),
-                Place::Tail => {
-                    lane.remove(0);
-                    lane.push((tail, change.entry));
-                    tail += 1;
-                }
-            }
-            if change.entry.state == OutboxState::Delivered {
-                arrived.push(seq);
-            }
+        let mut lane = Lane::of(5);
+        for ((event, chance, passes), which) in happenings {
+            lane.now = lane.now + Duration::from_millis(passes);
+            // Mostly to the first, or most would come to nothing.
+            let Some(which) = which.or_else(|| lane.first()) else { continue };
+            let Some(change) = lane.happens(which, event, &rules, Chance(chance)) else { continue };
+            let sending = lane.sending().collect::<Vec<_>>();
+            prop_assert!(sending.len() <= 1, "{:?}", sending);
+            prop_assert!(sending.iter().all(|standing| !standing.aside), "{:?}", sending);
+            let state = change.entry.state;
+            prop_assert_eq!(change.place == Place::Aside, state == OutboxState::Unknown
+                && change.entry.due_at.is_none());
+            let ended = [OutboxState::Dead, OutboxState::Delivered, OutboxState::Cancelled];
+            prop_assert_eq!(change.place == Place::Leaves, ended.contains(&state));
+            prop_assert!(lane.arrived.is_sorted_by(|one, next| one < next), "{:?}", lane.arrived);
         }
-        prop_assert!(arrived.is_sorted(), "{:?}", arrived);
+    }
+}
+
+/// An entry and its place.
+#[derive(Debug, Clone, Copy)]
+struct Standing {
+    /// Its first place.
+    number: u32,
+    seq: u32,
+    aside: bool,
+    /// Whether it has left its place, to wait for a human or because one said so.
+    detained: bool,
+    entry: Entry,
+}
+
+impl Standing {
+    fn new(seq: u32, now: Timestamp) -> Self {
+        let entry = Entry::pending(&RULES, at(now));
+        Self { number: seq, seq, aside: false, detained: false, entry }
+    }
+}
+
+/// A conversation as storage keeps it.
+#[derive(Debug)]
+struct Lane {
+    entries: Vec<Standing>,
+    next_seq: u32,
+    now: Timestamp,
+    /// Those that were never detained, in the order of their arrival.
+    arrived: Vec<u32>,
+}
+
+impl Lane {
+    fn of(count: u32) -> Self {
+        let entries = (0..count).map(|seq| Standing::new(seq, NOW)).collect();
+        Self { entries, next_seq: count, now: NOW, arrived: Vec::new() }
+    }
+
+    fn next_seq(&mut self) -> u32 {
+        self.next_seq += 1;
+        self.next_seq - 1
+    }
+
+    fn sending(&self) -> impl Iterator<Item = &Standing> {
+        self.entries.iter().filter(|standing| standing.entry.state == OutboxState::Sending)
+    }
+
+    /// The first in the lane; or another that is being sent, as when the first has come back from
+    /// aside meanwhile: then it waits for that one.
+    fn first(&self) -> Option<usize> {
+        let is_sending = |standing: &Standing| standing.entry.state == OutboxState::Sending;
+        let in_lane = self.entries.iter().enumerate().filter(|(_, standing)| !standing.aside);
+        let first = in_lane.min_by_key(|(_, standing)| (!is_sending(standing), standing.seq));
+        first.map(|(which, _)| which)
+    }
+
+    fn happens(
+        &mut self,
+        which: usize,
+        event: Event,
+        rules: &Rules,
+        chance: Chance,
+    ) -> Option<Change> {
+        let was = *self.entries.get(which)?;
+        if event == Event::Turn && self.first() != Some(which) {
+            return None;
+        }
+        let Step::Changed(change) = step(&was.entry, event, rules, at(self.now), chance) else {
+            return None;
+        };
+        let (aside, seq) = match change.place {
+            Place::Keeps => (false, was.seq),
+            Place::Aside | Place::Leaves => (true, was.seq),
+            Place::Tail => (false, self.next_seq()),
+        };
+        let arrives = change.entry.state == OutboxState::Delivered;
+        if arrives && !was.detained {
+            self.arrived.push(was.number);
+        }
+        let detained = was.detained || aside || change.place == Place::Tail;
+        self.entries[which] = match change.entry.state {
+            // In the place of one that has ended another is enqueued.
+            OutboxState::Delivered | OutboxState::Cancelled => {
+                Standing::new(self.next_seq(), self.now)
+            }
+            OutboxState::Held
+            | OutboxState::Pending
+            | OutboxState::Sending
+            | OutboxState::Unknown
+            | OutboxState::Dead => Standing { seq, aside, detained, entry: change.entry, ..was },
+        };
+        Some(change)
     }
 }
 
