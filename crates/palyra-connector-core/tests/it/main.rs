@@ -9,6 +9,7 @@
 mod connectors;
 mod feed;
 mod inbound;
+mod neighbours;
 mod outbox;
 mod parts;
 mod platform;

@@ -9,8 +9,8 @@ use palyra_common::queue::{Backoff, QueueSettings};
 use palyra_common::runtime_contracts::{ConnectorReadiness, OutboxState, RouteReason};
 use palyra_common::time::Timestamp;
 use palyra_connector_core::{
-    ChannelError, ConnectorSupervisor, Connectors, EntryKey, InboundEvent, InboundSink, Outbox,
-    Outgoing, Pulse, Statuses, SupervisorOptions, SystemDice, Taken,
+    ChannelError, ConnectorSupervisor, Connectors, EntryKey, Inbound, InboundEvent, InboundSink,
+    Outbox, Outgoing, Pulse, Statuses, SupervisorOptions, SystemDice, Taken,
 };
 use palyra_policy::outbox::Repeat;
 use palyra_storage::lease::{LeaseKeeper, Leases};
@@ -24,7 +24,6 @@ use crate::world::{AsItIs, World, connector, on_every_engine};
 on_every_engine!(
     messages_arrive_once_and_in_order_through_every_fault,
     where_nothing_deduplicates_the_answer_that_was_lost_is_looked_for,
-    one_that_hangs_delays_no_other,
     one_that_dies_is_started_again,
     an_adapter_that_fails_at_once_is_asked_again,
     a_refused_credential_keeps_the_queue_until_it_is_changed,
@@ -43,7 +42,7 @@ on_every_engine!(
 );
 
 /// Long enough for any machine; nothing waits for it unless something is wrong.
-const LIMIT: Duration = Duration::from_secs(120);
+pub(crate) const LIMIT: Duration = Duration::from_secs(120);
 /// Short, so that a node that died is noticed soon.
 const TTL: Duration = Duration::from_secs(2);
 /// How long what a dead node has sent may still be on its way.
@@ -66,18 +65,19 @@ impl InboundSink for Deaf {
 }
 
 /// A node that runs connectors.
-struct Node {
+pub(crate) struct Node {
     pulse: Pulse,
     statuses: Statuses,
-    outbox: Outbox,
-    connectors: Connectors,
+    pub(crate) inbound: Inbound,
+    pub(crate) outbox: Outbox,
+    pub(crate) connectors: Connectors,
     stop: Option<oneshot::Sender<()>>,
     running: JoinHandle<()>,
     keeping: JoinHandle<()>,
 }
 
 impl Node {
-    fn start(db: &Database, platform: &Arc<Platform>, repeat: Repeat) -> Self {
+    pub(crate) fn start(db: &Database, platform: &Arc<Platform>, repeat: Repeat) -> Self {
         let clock = Arc::new(SystemClock);
         let leases = Leases::new(db.clone(), clock.clone(), TTL.into());
         let (keeper, _) = LeaseKeeper::new(db.clone(), leases.clone());
@@ -95,6 +95,7 @@ impl Node {
         Self {
             pulse: supervisor.pulse(),
             statuses: supervisor.statuses(),
+            inbound: supervisor.inbound(),
             outbox: Outbox::new(db.clone(), clock.clone(), Arc::new(SystemDice)),
             connectors: Connectors::new(db.clone(), clock),
             stop: Some(stop),
@@ -103,21 +104,17 @@ impl Node {
         }
     }
 
-    async fn add(&self, id: &str, kind: &str) -> ConnectorId {
+    pub(crate) async fn add(&self, id: &str, kind: &str) -> ConnectorId {
+        self.add_with(id, kind, quick()).await
+    }
+
+    pub(crate) async fn add_with(&self, id: &str, kind: &str, queue: QueueSettings) -> ConnectorId {
         let id: ConnectorId = id.parse().unwrap();
-        let ms = palyra_common::time::Duration::from_millis;
-        let queue = QueueSettings {
-            max_attempts: 1_000,
-            backoff: Backoff { base: ms(1), cap: ms(20) },
-            look_after: ms(10),
-            attempt_timeout: ms(30_000),
-            ..QueueSettings::default()
-        };
         self.connectors.add(id.clone(), kind, serde_json::json!({}), queue, None).await.unwrap();
         id
     }
 
-    async fn send(&self, connector: &ConnectorId, id: &str, conversation: &str) {
+    pub(crate) async fn send(&self, connector: &ConnectorId, id: &str, conversation: &str) {
         let mut envelope = World::envelope(id, conversation, &[id]);
         envelope.connector = connector.clone();
         self.outbox.enqueue(envelope).await.unwrap();
@@ -138,14 +135,26 @@ impl Node {
     }
 
     /// As if the process were gone: nothing is settled, nothing given back.
-    fn die(self) -> Instant {
+    pub(crate) fn die(self) -> Instant {
         self.running.abort();
         self.keeping.abort();
         Instant::now()
     }
 }
 
-async fn until(what: &str, mut holds: impl AsyncFnMut() -> bool) {
+/// What fails is tried again soon.
+pub(crate) fn quick() -> QueueSettings {
+    let ms = palyra_common::time::Duration::from_millis;
+    QueueSettings {
+        max_attempts: 1_000,
+        backoff: Backoff { base: ms(1), cap: ms(20) },
+        look_after: ms(10),
+        attempt_timeout: ms(30_000),
+        ..QueueSettings::default()
+    }
+}
+
+pub(crate) async fn until(what: &str, mut holds: impl AsyncFnMut() -> bool) {
     let holds = async {
         while !holds().await {
             tokio::time::sleep(Duration::from_millis(5)).await;
@@ -155,7 +164,7 @@ async fn until(what: &str, mut holds: impl AsyncFnMut() -> bool) {
 }
 
 /// The connector of the world is of no use here: its time stands still.
-async fn fresh(world: &World) {
+pub(crate) async fn fresh(world: &World) {
     world.connectors.set_enabled(&connector(), false, None).await.unwrap();
 }
 
@@ -235,23 +244,6 @@ async fn an_adapter_that_fails_at_once_is_asked_again(world: World) {
     }
     assert_eq!(platform.starts.lock().unwrap()["memory:a"], 1);
     node.stop().await;
-}
-
-async fn one_that_hangs_delays_no_other(world: World) {
-    fresh(&world).await;
-    let platform = Arc::new(Platform::default());
-    let node = Node::start(&world.db, &platform, Repeat::Never);
-    let (hanging, healthy) =
-        (node.add("memory:hanging", "memory").await, node.add("memory:healthy", "memory").await);
-    platform.set("memory:hanging", Fault::Hang);
-    for n in 0..200 {
-        node.send(&hanging, &format!("h{n}"), &format!("c{n}")).await;
-    }
-    flood(&node, &healthy, 100, 5).await;
-    // The others would take half a minute each.
-    until("the healthy one's arrive", async || platform.count() == 100).await;
-    assert_in_order(&platform, 100, 5);
-    node.die();
 }
 
 async fn one_that_dies_is_started_again(world: World) {
