@@ -21,6 +21,7 @@ use serde_json::{Value, json};
 use tokio::runtime::Runtime;
 use tokio::sync::watch;
 
+use crate::commits;
 use crate::node::{Engine, Node, Place, enqueue};
 use crate::raw::Raw;
 
@@ -33,6 +34,7 @@ const IDLE_CONNECTORS: usize = 100;
 const IDLE_FOR: Duration = Duration::from_secs(20);
 
 pub(crate) fn run(runtime: &Runtime) {
+    commits::count();
     latency(runtime);
     isolation(runtime);
     idle_cpu(runtime);
@@ -42,14 +44,17 @@ fn latency(runtime: &Runtime) {
     let place = Place::open(runtime, Engine::Sqlite);
     let (node, heard, id) = asked(runtime, &place);
     let mut raw = Raw::open(&place.folder.path().join("raw.db"));
-    let (mut ours, mut theirs) = (Vec::new(), Vec::new());
+    let (mut ours, mut theirs, mut commits) = (Vec::new(), Vec::new(), Vec::new());
     for n in 0..MESSAGES + WARM_UP {
+        let before = commits::counted();
         let took = answered_after(runtime, &node, &heard, &id, n).settled;
+        let committed = commits::counted() - before;
         let begun = Instant::now();
         raw.work(1, 1);
         if n >= WARM_UP {
             ours.push(took);
             theirs.push(millis(begun.elapsed()));
+            commits.push(committed as f64);
         }
     }
     for (name, share) in [("outbox.idle_latency_ms", 50), ("outbox.idle_latency_p99_ms", 99)] {
@@ -57,6 +62,11 @@ fn latency(runtime: &Runtime) {
         let measured =
             Measured { value, reference: Some(reference), ratio: Some(value / reference) };
         report(name, "ms", measured, (share == 50).then_some(Goal::AtMost(3.0)));
+    }
+    // Now and then there is one of somebody else among them, who renews a lease.
+    for (name, share) in [("outbox.idle_commits", 50), ("outbox.idle_commits_p99", 99)] {
+        let value = quantile(&mut commits, share);
+        report(name, "commits", Measured::alone(value), None);
     }
 }
 

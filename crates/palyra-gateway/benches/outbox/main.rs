@@ -2,6 +2,7 @@
 //! to itself. Each figure is measured together with its reference, turn by turn in one run.
 #![allow(clippy::unwrap_used, reason = "a bench that fails should stop")]
 
+mod commits;
 mod drain;
 mod growth;
 mod idle;
