@@ -6,6 +6,7 @@
 //! makes no sense changes nothing and says why.
 //!
 //! - [`backoff`]: how long to wait before the next try.
+//! - [`breaker`]: when somebody who keeps failing is left alone.
 //! - [`outbox`]: the life of an outgoing message, and how those of one conversation wait for each
 //!   other.
 //! - [`inbound`]: the life of an incoming message.
@@ -15,6 +16,7 @@
 #![warn(missing_docs)]
 
 pub mod backoff;
+pub mod breaker;
 pub mod connector;
 pub mod inbound;
 pub mod outbox;
