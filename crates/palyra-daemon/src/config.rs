@@ -15,6 +15,7 @@ use std::net::{Ipv4Addr, SocketAddr};
 
 use palyra_common::DeploymentProfile;
 use palyra_common::time::Duration;
+use palyra_models::ModelsConfig;
 use palyra_storage::{StorageConfig, StorageError};
 use palyra_vault::VaultConfig;
 use schemars::JsonSchema;
@@ -24,7 +25,9 @@ pub(crate) use edit::{Edited, edited, value_of, write};
 pub(crate) use example::render as example;
 pub(crate) use layers::{Given, Loaded, Origin, layered, load, read};
 pub(crate) use lock::{Lock, lock};
-pub(crate) use options::{all as options, nearest_variable};
+#[cfg(test)]
+pub(crate) use options::all as options;
+pub(crate) use options::{find as option, is_part, nearest_variable};
 pub(crate) use told::without_quotations;
 pub(crate) use view::tag;
 
@@ -46,6 +49,9 @@ pub(crate) struct Config {
     pub(crate) storage: StorageConfig,
     /// Where the key to the secrets comes from.
     pub(crate) vault: VaultConfig,
+    /// The models that agents are to think with. Without any provider there is offline, which is no AI.
+    /// No agent runs in this version: what is set here is checked and kept, and nobody is asked yet.
+    pub(crate) models: ModelsConfig,
     /// What is logged.
     pub(crate) log: LogConfig,
 }
@@ -200,12 +206,7 @@ impl Default for LogConfig {
 impl Config {
     /// Refuses values that cannot work.
     fn check(&self) -> Result<(), Failure> {
-        self.storage.check().map_err(|error| match error {
-            StorageError::InvalidValue { what } => Failure::Option { what },
-            other => Failure::Refused(other.envelope()),
-        })?;
-        self.vault.check().map_err(|error| Failure::Option { what: error.to_string() })?;
-        crate::log::filter(&self.log.level)?;
+        self.check_sections()?;
         let profile = self.deployment.profile;
         check_address("http.bind", self.http.bind, profile)?;
         check_address("grpc.bind", self.grpc.bind, profile)?;
@@ -258,6 +259,19 @@ impl Config {
             )),
             None => Ok(()),
         }
+    }
+}
+
+impl Config {
+    /// What others can say of their own.
+    fn check_sections(&self) -> Result<(), Failure> {
+        self.storage.check().map_err(|error| match error {
+            StorageError::InvalidValue { what } => Failure::Option { what },
+            other => Failure::Refused(other.envelope()),
+        })?;
+        self.vault.check().map_err(|error| Failure::Option { what: error.to_string() })?;
+        self.models.check().map_err(|error| Failure::Option { what: error.to_string() })?;
+        crate::log::filter(&self.log.level).map(|_| ())
     }
 }
 

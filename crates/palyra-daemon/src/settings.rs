@@ -1,6 +1,8 @@
 //! Changing the configuration of a running daemon.
 
-use palyra_common::api::{ConfigChange, ConfigChanged, ConfigView};
+use std::collections::BTreeSet;
+
+use palyra_common::api::{ConfigChange, ConfigChanged, ConfigOption, ConfigView};
 use palyra_common::{ErrorCode, StableErrorEnvelope};
 use palyra_identity::Credential;
 
@@ -75,15 +77,22 @@ pub(crate) fn outcome(after: &Loaded, keys: &[String], not_set: Vec<String>) -> 
         overridden: Vec::new(),
         not_set,
     };
-    let is_changed = |key: &String| keys.contains(key) && !changed.not_set.contains(key);
-    let options = config::options().iter().filter(|option| is_changed(&option.key));
-    for option in options.collect::<Vec<_>>() {
-        let list = match after.origin(&option.key) {
+    let keys: BTreeSet<&String> =
+        keys.iter().filter(|key| !changed.not_set.contains(key)).collect();
+    for key in keys {
+        let option = config::option(key);
+        // What is neither an option nor holds any was a mistake, and had no effect.
+        if option.is_none() && !config::is_part(key) {
+            continue;
+        }
+        let list = match after.origin(key) {
             Origin::Environment | Origin::CommandLine => &mut changed.overridden,
-            Origin::Default | Origin::File if option.is_live() => &mut changed.applied,
-            Origin::Default | Origin::File => &mut changed.needs_restart,
+            Origin::Default | Origin::File => match option.is_some_and(|option| option.is_live()) {
+                true => &mut changed.applied,
+                false => &mut changed.needs_restart,
+            },
         };
-        list.push(option.key.clone());
+        list.push(key.clone());
     }
     changed
 }
@@ -92,7 +101,9 @@ pub(crate) fn outcome(after: &Loaded, keys: &[String], not_set: Vec<String>) -> 
 /// is reached and sends people to log in: whoever may change the configuration from elsewhere must
 /// gain neither the daemon's user by it nor the owner's login.
 pub(crate) fn is_for_local_owner(key: &str) -> bool {
-    ["vault.", "storage.", "http.", "grpc."].iter().any(|section| key.starts_with(section))
+    // The address of a provider is where its key is sent to.
+    let sections = ["vault.", "storage.", "http.", "grpc.", "models.providers"];
+    sections.iter().any(|section| key.starts_with(section))
 }
 
 /// The values in force beside those of the file as it is now, and its tag. Whoever changed the file
@@ -112,15 +123,27 @@ pub(crate) fn view(app: &App) -> (ConfigView, String) {
 /// The values in force, and beside them those of the next start where they differ.
 fn beside(app: &App, next: &Loaded) -> ConfigView {
     let (mut view, live) = (app.started_with.view(), app.settings.load().view());
-    let others = live.options.into_iter().zip(next.view().options);
-    for (option, (live, next)) in view.options.iter_mut().zip(others) {
-        if option.live {
-            *option = live;
+    let next = next.view();
+    let value = |key: &str| next.options.iter().find(|option| option.key == key);
+    for option in &mut view.options {
+        if option.live
+            && let Some(live) = live.options.iter().find(|live| live.key == option.key)
+        {
+            *option = live.clone();
         }
-        if option.value != next.value {
-            option.next = Some(next.value);
+        // What is not named any more has no value then.
+        let next = value(&option.key).map_or(serde_json::Value::Null, |next| next.value.clone());
+        if option.value != next {
+            option.next = Some(next);
         }
     }
+    let is_new = |option: &&ConfigOption| !view.options.iter().any(|old| old.key == option.key);
+    let new: Vec<ConfigOption> = next.options.iter().filter(is_new).cloned().collect();
+    view.options.extend(new.into_iter().map(|option| ConfigOption {
+        next: Some(option.value),
+        value: serde_json::Value::Null,
+        ..option
+    }));
     view
 }
 

@@ -25,7 +25,7 @@ pub struct ConfigOption {
     pub default: Value,
     /// Where the value comes from: `default`, `file`, `environment` or `command_line`.
     pub origin: String,
-    /// Its name in the environment.
+    /// Its name in the environment; empty where it has none.
     pub env: String,
     /// Whether a change takes effect while the daemon runs.
     pub live: bool,
@@ -34,6 +34,28 @@ pub struct ConfigOption {
     /// The value from the next start on, where it is another.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub next: Option<Value>,
+}
+
+impl ConfigOption {
+    /// Stands in the name of an option for a name of the operator's choice, as in
+    /// `models.providers.NAME.kind`.
+    pub const NAME: &'static str = "NAME";
+
+    /// Whether `pattern`, the name of an option, is what `key` is an instance of.
+    pub fn covers(pattern: &str, key: &str) -> bool {
+        pattern.split('.').count() == key.split('.').count()
+            && pattern.split('.').zip(key.split('.')).all(|(pattern, part)| {
+                pattern == part || (pattern == Self::NAME && !part.is_empty())
+            })
+    }
+}
+
+impl ConfigView {
+    /// The option of this name; where there is none, the one that it would be an instance of.
+    pub fn option(&self, key: &str) -> Option<&ConfigOption> {
+        let covers = |option: &&ConfigOption| ConfigOption::covers(&option.key, key);
+        self.options.iter().find(|option| option.key == key).or(self.options.iter().find(covers))
+    }
 }
 
 /// A change of the configuration file.

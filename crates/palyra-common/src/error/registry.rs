@@ -283,6 +283,52 @@ error_codes! {
         means: "the command was interrupted",
         hint: "Run it again to finish it.";
 
+    ModelsRateLimited = "models/rate_limited", Retryable,
+        means: "the provider of the model asks to wait before the next call",
+        hint: "Nothing to do: the call is made again when the provider allows it. If it lasts, raise the limit at the provider, or name another model after this one in the agent's list.";
+    ModelsOverloaded = "models/overloaded", Retryable,
+        means: "the provider of the model has a failure of its own, or too much to do",
+        hint: "Nothing to do: the call is made again. If it lasts, look at the provider's page about its state, or name another model after this one in the agent's list.";
+    ModelsUnreachable = "models/unreachable", Retryable,
+        means: "the provider of the model could not be reached, so nothing was sent",
+        hint: "Check the network and `models.providers.NAME.base_url`; for a model on this machine, check that its server runs.";
+    ModelsCutOff = "models/cut_off", Retryable,
+        means: "the answer of the model broke off before its end",
+        hint: "Nothing to do: the call is made again. If it lasts, look at what stands between the daemon and the provider, such as a proxy with a time limit.";
+    ModelsTimedOut = "models/timed_out", Retryable,
+        means: "the model did not answer in time, or fell silent in the middle",
+        hint: "Nothing to do: the call is made again. For a slow model raise `models.providers.NAME.idle_timeout` or `models.providers.NAME.timeout`.";
+    ModelsMalformedAnswer = "models/malformed_answer", Retryable,
+        means: "what the provider of the model answered cannot be understood",
+        hint: "Check that `models.providers.NAME.kind` and `base_url` belong together: an address of the openai kind mostly ends in /v1.";
+    ModelsPaused = "models/paused", Retryable,
+        means: "the provider of the model has failed several times and is left alone for a while",
+        hint: "Nothing to do: it is tried again by itself. The log and `palyra models list` tell why it failed.";
+    ModelsAllUnavailable = "models/all_unavailable", Retryable,
+        means: "none of the models in the list could be used",
+        hint: "Nothing to do: they are tried again. The message names each of them with its problem.";
+    ModelsUnauthorized = "models/unauthorized", Final,
+        means: "the provider of the model does not accept the key",
+        hint: "Set a valid key with `palyra secrets set`, under the name in `models.providers.NAME.api_key`, and check that the account may use the model.";
+    ModelsNoKey = "models/no_key", Final,
+        means: "the key for the provider of the model cannot be had",
+        hint: "Set it with `palyra secrets set`, under the name in `models.providers.NAME.api_key`. Check that the vault can be opened with `palyra doctor`.";
+    ModelsRefused = "models/refused", Final,
+        means: "the provider of the model refuses the request",
+        hint: "Read the reason in the message. Check the account's credit, and that the model supports what was asked, such as images or tools.";
+    ModelsContextTooLong = "models/context_too_long", Final,
+        means: "the conversation is longer than the model can take",
+        hint: "Begin a new session, or use a model with a larger context. If its size is known, set `models.entries.NAME.context_tokens` to it.";
+    ModelsUnknownModel = "models/unknown_model", Final,
+        means: "the provider does not know the model, or there is nothing at its address",
+        hint: "Correct `models.entries.NAME.model` or `models.providers.NAME.base_url`; a model on this machine may have to be downloaded first.";
+    ModelsNotConfigured = "models/not_configured", Final,
+        means: "there is no model of this name in the configuration",
+        hint: "Add it as `[models.entries.NAME]`, or correct the agent's list; `palyra models list` tells which models there are.";
+    ModelsAnswerTooLarge = "models/answer_too_large", Final,
+        means: "the model answered more than is accepted, so the answer was broken off",
+        hint: "Ask for less at once. If it repeats, the model or its server is at fault: try another one.";
+
     BlobNotFound = "blob/not_found", Final,
         means: "the content that a row refers to is not in the blob store",
         hint: "Check that the blob store is the one that this database was used with; restore the missing content from a backup.";

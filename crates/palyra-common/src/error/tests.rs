@@ -60,6 +60,14 @@ fn what_passes_by_itself_is_retryable() {
         &ErrorCode::NetTimeout,
         &ErrorCode::NetBrokeOff,
         &ErrorCode::ClientUnreachable,
+        &ErrorCode::ModelsRateLimited,
+        &ErrorCode::ModelsOverloaded,
+        &ErrorCode::ModelsUnreachable,
+        &ErrorCode::ModelsCutOff,
+        &ErrorCode::ModelsTimedOut,
+        &ErrorCode::ModelsMalformedAnswer,
+        &ErrorCode::ModelsPaused,
+        &ErrorCode::ModelsAllUnavailable,
         &ErrorCode::BlobUnavailable,
     ];
     assert_eq!(retryable, expected);

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use palyra_common::api::ConfigChange;
 use palyra_common::{ErrorCode, StableErrorEnvelope};
-use toml_edit::{Array, DocumentMut, Item, Table, Value};
+use toml_edit::{Array, DocumentMut, Item, Table, TableLike, Value};
 
 use super::layers::{self, Origin};
 use super::{lock, options, value};
@@ -28,15 +28,11 @@ pub(crate) fn edited(path: &Path, text: &str, change: &ConfigChange) -> Result<E
     let mut document: DocumentMut = text.parse().map_err(wrong)?;
     for (key, value) in &change.set {
         let option = find(key)?;
-        let section = document.entry(option.section()).or_insert_with(section);
-        check_alone(option, value)?;
-        let Some(section) = section.as_table_like_mut() else {
-            return Err(Failure::Option { what: format!("{} is not a section", option.section()) });
-        };
+        check_alone(option, key, value)?;
         let value = from_json(value).ok_or_else(|| Failure::Option {
             what: format!("{key}: a value is a text, a number, true or false, or a list of these"),
         })?;
-        section.insert(option.name(), Item::Value(value));
+        insert(&mut document, key, value)?;
     }
     let mut not_set = Vec::new();
     for key in &change.unset {
@@ -49,34 +45,69 @@ pub(crate) fn edited(path: &Path, text: &str, change: &ConfigChange) -> Result<E
 }
 
 /// Refuses a value by the name of its option: the line that it would get stands in no file yet.
-fn check_alone(option: &options::ConfigOption, value: &serde_json::Value) -> Result<(), Failure> {
+fn check_alone(
+    option: &options::ConfigOption,
+    key: &str,
+    value: &serde_json::Value,
+) -> Result<(), Failure> {
     match toml::Value::try_from(value) {
-        Ok(value) => layers::check_alone(option, &value, Origin::File),
+        Ok(value) => layers::check_alone(option, key, &value, Origin::File),
         // What no file can hold is told below.
         Err(_) => Ok(()),
     }
 }
 
-/// Removes what is called `key`, an option or not: what is none keeps the daemon from starting.
+/// Puts a value under `key`, with the tables that it stands in.
+fn insert(document: &mut DocumentMut, key: &str, value: Value) -> Result<(), Failure> {
+    let (tables, name) = key.rsplit_once('.').unwrap_or(("", key));
+    let mut table: &mut dyn TableLike = document.as_table_mut();
+    let depth = tables.split('.').count();
+    for (at, part) in tables.split('.').enumerate() {
+        let inner = table.entry(part).or_insert_with(|| {
+            let mut made = Table::new();
+            // A heading is written for it only if it holds an option itself.
+            made.set_implicit(true);
+            Item::Table(made)
+        });
+        // A table within braces can hold values alone.
+        if at + 1 < depth
+            && let Item::Value(Value::InlineTable(braces)) = inner
+        {
+            *inner = Item::Table(std::mem::take(braces).into_table());
+        }
+        let Some(inner) = inner.as_table_like_mut() else {
+            return Err(Failure::Option { what: format!("{part} of {key} is not a section") });
+        };
+        table = inner;
+    }
+    table.insert(name, Item::Value(value));
+    Ok(())
+}
+
+/// Removes what is called `key`, an option or not: what is none keeps the daemon from starting. What
+/// the operator has named goes with its last option.
 fn remove(document: &mut DocumentMut, key: &str) -> bool {
-    let is_ours = |name: &str| options::all().iter().any(|option| option.section() == name);
-    let Some((section, name)) = key.split_once('.') else {
+    let is_ours = |name: &str| !name.contains('.') && options::is_part(name);
+    let Some((tables, name)) = key.rsplit_once('.') else {
         // A section of ours is no option; its options are removed one by one.
         return !is_ours(key) && document.remove(key).is_some();
     };
-    let Some(found) = document.get_mut(section).and_then(Item::as_table_like_mut) else {
-        return false;
-    };
-    let removed = found.remove(name).is_some();
-    if removed && found.is_empty() && !is_ours(section) {
-        document.remove(section);
+    let mut found: Option<&mut dyn TableLike> = Some(document.as_table_mut());
+    for part in tables.split('.') {
+        found = found.and_then(|table| table.get_mut(part)?.as_table_like_mut());
+    }
+    let Some(table) = found else { return false };
+    let removed = table.remove(name).is_some();
+    let is_empty = table.is_empty();
+    if removed && is_empty && !is_ours(tables) {
+        remove(document, tables);
     }
     removed
 }
 
 /// A name that is neither an option nor in the file is a mistake.
 fn is_known(path: &Path, key: &str) -> Result<(), Failure> {
-    if options::all().iter().any(|option| option.key == key) {
+    if options::find(key).is_some() || options::is_part(key) {
         return Ok(());
     }
     let nearest = options::nearest(key).map(|key| format!("; did you mean {key}?"));
@@ -106,15 +137,11 @@ pub(crate) fn write(path: &Path, text: &str) -> std::io::Result<()> {
 }
 
 fn find(key: &str) -> Result<&'static options::ConfigOption, Failure> {
-    options::all().iter().find(|option| option.key == key).ok_or_else(|| Failure::UnknownKey {
+    options::find(key).ok_or_else(|| Failure::UnknownKey {
         place: "the change".into(),
         key: key.to_owned(),
-        nearest: options::nearest(key).map(str::to_owned),
+        nearest: options::nearest(key),
     })
-}
-
-fn section() -> Item {
-    Item::Table(Table::new())
 }
 
 fn from_json(value: &serde_json::Value) -> Option<Value> {

@@ -9,7 +9,8 @@ const HEAD: &str = "\
 # An option can also be set in the environment, where http.bind is PALYRA_HTTP_BIND, and some on the
 # command line, where it is --http-bind. The command line comes before the environment, which comes
 # before this file. Options marked with (live) take effect at SIGHUP, the others at the next start.
-# Secrets do not belong here: keep them with palyra secrets set.
+# Secrets do not belong here: keep them with palyra secrets set. A section with NAME in its name is
+# one of any number, under names of your choice; its options are in this file only.
 ";
 
 /// How wide a comment may be.
@@ -17,13 +18,15 @@ const WIDTH: usize = 98;
 
 pub(crate) fn render() -> String {
     let mut text = HEAD.to_owned();
-    let mut section = "";
+    let mut table = "";
     for option in options::all() {
-        if option.section() != section {
-            section = option.section();
+        if option.table() != table {
+            table = option.table();
             text.push('\n');
-            comment(&mut text, &options::section_doc(section));
-            text.push_str(&format!("[{section}]\n"));
+            comment(&mut text, &options::table_doc(table));
+            // One that is there has to be complete.
+            let mark = if option.is_chosen() { "# " } else { "" };
+            text.push_str(&format!("{mark}[{table}]\n"));
         } else {
             text.push('\n');
         }

@@ -124,12 +124,13 @@ pub(crate) fn layered(given: &Given, file: PathBuf, text: &str) -> Result<Loaded
     }
     for option in options::all() {
         // An empty variable is one that nobody filled in, as env files have them.
-        let env = given.env.get(&option.env()).filter(|text| !text.trim().is_empty());
+        let env = option.env().and_then(|name| given.env.get(&name));
+        let env = env.filter(|text| !text.trim().is_empty());
         let env = env.map(|text| (text, Origin::Environment));
         let flag = given.flags.get(&*option.key).map(|text| (text, Origin::CommandLine));
         if let Some((text, origin)) = flag.or(env) {
             let value = value::read(text, &option.default);
-            check_alone(option, &value, origin)?;
+            check_alone(option, &option.key, &value, origin)?;
             put(&mut values, &option.key, value);
             origins.insert(option.key.clone(), origin);
         }
@@ -153,7 +154,7 @@ fn read_text(path: &Path, text: &str) -> Result<Vec<(String, Value)>, Failure> {
     };
     let spanned = DeTable::parse(text).map_err(wrong)?;
     if let Some((key, span)) = unknown_key(spanned.get_ref()) {
-        let nearest = options::nearest(&key).map(str::to_owned);
+        let nearest = options::nearest(&key);
         let place = format!("{}: {}", path.display(), told::place(text, &span));
         return Err(Failure::UnknownKey { place, key, nearest });
     }
@@ -163,55 +164,83 @@ fn read_text(path: &Path, text: &str) -> Result<Vec<(String, Value)>, Failure> {
     let mut values = Vec::new();
     for (section, options) in sections {
         if let Value::Table(options) = options {
-            let full = |(name, value)| (format!("{section}.{name}"), value);
-            values.extend(options.into_iter().map(full));
+            flatten(&section, options, &mut values);
         }
     }
     Ok(values)
 }
 
+/// The options in a table and in those within it. A table that is empty is kept: something that the
+/// operator names may have the defaults alone.
+fn flatten(table: &str, options: Table, values: &mut Vec<(String, Value)>) {
+    for (name, value) in options {
+        let key = format!("{table}.{name}");
+        match value {
+            Value::Table(inner) if !inner.is_empty() => flatten(&key, inner, values),
+            value => values.push((key, value)),
+        }
+    }
+}
+
 /// The first key that is no option, and where it stands.
 fn unknown_key(table: &DeTable<'_>) -> Option<(String, Range<usize>)> {
-    let known = |key: &str| options::all().iter().any(|option| option.key == key);
-    for (section, inner) in table {
+    table.iter().find_map(|(section, inner)| {
         let name = section.get_ref().as_ref();
-        if !options::all().iter().any(|option| option.section() == name) {
+        if !options::is_part(name) {
             return Some((name.to_owned(), section.span()));
         }
         // A section of the wrong type is told elsewhere.
-        for (key, _) in inner.get_ref().as_table().into_iter().flatten() {
-            let full = format!("{name}.{}", key.get_ref());
-            if !known(&full) {
-                return Some((full, key.span()));
-            }
+        unknown_within(name, inner.get_ref().as_table()?)
+    })
+}
+
+fn unknown_within(table: &str, inner: &DeTable<'_>) -> Option<(String, Range<usize>)> {
+    inner.iter().find_map(|(name, value)| {
+        let key = format!("{table}.{}", name.get_ref());
+        match value.get_ref().as_table() {
+            _ if options::find(&key).is_some() => None,
+            Some(inner) if options::is_part(&key) => unknown_within(&key, inner),
+            // It is a table that has another value.
+            None if options::is_part(&key) => None,
+            Some(_) | None => Some((key, name.span())),
         }
-    }
-    None
+    })
+}
+
+/// What stands under `key`.
+pub(super) fn at<'a>(values: &'a Table, key: &str) -> Option<&'a Value> {
+    let (tables, name) = key.rsplit_once('.').unwrap_or(("", key));
+    let tables = tables.split('.').filter(|part| !part.is_empty());
+    tables.into_iter().try_fold(values, |table, part| table.get(part)?.as_table())?.get(name)
 }
 
 fn put(values: &mut Table, key: &str, value: Value) {
-    if let Some((section, name)) = key.split_once('.')
-        && let Some(Value::Table(section)) = values.get_mut(section)
-    {
-        section.insert(name.to_owned(), value);
+    let (tables, name) = key.rsplit_once('.').unwrap_or(("", key));
+    let mut table = values;
+    for part in tables.split('.').filter(|part| !part.is_empty()) {
+        let inner = table.entry(part.to_owned()).or_insert_with(|| Value::Table(Table::new()));
+        let Value::Table(inner) = inner else { return };
+        table = inner;
     }
+    table.insert(name.to_owned(), value);
 }
 
 /// Refuses a value by the name that was used where it was given.
 pub(super) fn check_alone(
     option: &options::ConfigOption,
+    key: &str,
     value: &Value,
     origin: Origin,
 ) -> Result<(), Failure> {
     let mut alone = options::defaults();
-    put(&mut alone, &option.key, value.clone());
+    put(&mut alone, key, value.clone());
     let Err(error) = alone.try_into::<Config>() else {
         return Ok(());
     };
     let name = match origin {
-        Origin::Environment => option.env(),
+        Origin::Environment => option.env().unwrap_or_default(),
         Origin::CommandLine => format!("--{}", option.key.replace(['.', '_'], "-")),
-        Origin::Default | Origin::File => option.key.clone(),
+        Origin::Default | Origin::File => key.to_owned(),
     };
     let what = told::plain_words(&told::without_quotations(error.message()));
     Err(Failure::Option { what: format!("{name}: {what}") })
@@ -221,7 +250,7 @@ fn strange(env: &BTreeMap<String, String>) -> Vec<String> {
     let known = |name: &str| {
         OTHER_ENV.contains(&name)
             || TEST_PREFIXES.iter().any(|prefix| name.starts_with(prefix))
-            || options::all().iter().any(|option| option.env() == name)
+            || options::all().iter().any(|option| option.env().as_deref() == Some(name))
     };
     env.keys().filter(|name| !known(name)).cloned().collect()
 }

@@ -8,11 +8,12 @@ fn the_example_holds_the_defaults() {
         .lines()
         .filter_map(|line| match line.strip_prefix("# ") {
             Some(option) if option.contains(" = ") => Some(format!("{option}\n")),
+            Some(table) if table.starts_with('[') => Some(format!("{table}\n")),
             Some(_) => None,
             None => Some(format!("{line}\n")),
         })
         .collect();
-    assert_eq!(toml::from_str::<Config>(&uncommented).unwrap(), Config::default());
+    assert_eq!(toml::from_str::<Config>(&uncommented).unwrap(), options::specimen());
     assert_eq!(toml::from_str::<Config>(EXAMPLE).unwrap(), Config::default());
     assert_eq!(EXAMPLE, example(), "run `cargo xtask codegen`");
 }
@@ -33,10 +34,13 @@ fn the_nearest_option_is_named_if_one_is_near() {
         ("htp.bind", Some("http.bind")),
         ("storage.quue", Some("storage.queue")),
         ("htpp", Some("http")),
+        ("models.provider", Some("models.providers")),
+        ("models.providers.local.base_ur", Some("models.providers.local.base_url")),
+        ("models.entrys.NAME.tools", Some("models.entries.NAME.tools")),
         ("bind", None),
         ("x", None),
     ] {
-        assert_eq!(options::nearest(key), nearest, "{key}");
+        assert_eq!(options::nearest(key).as_deref(), nearest, "{key}");
     }
 }
 
@@ -58,6 +62,93 @@ fn a_type_is_told_in_plain_words() {
     assert!(!told("[storage]\nurl = 4711\n").contains("4711"));
     let open = told("[storage]\nurl = \"postgres://a:geheim@h/x\n");
     assert!(open.contains("expected a quote") && !open.contains("geheim"), "{open}");
+}
+
+const MODELS: &str = "\
+[models]
+default = [\"small\"]
+[models.providers.local]
+base_url = \"http://127.0.0.1:11434/v1\"
+[models.entries.small]
+provider = \"local\"
+";
+
+fn taken(text: &str) -> Loaded {
+    layered(&Given::default(), "palyra.toml".into(), text).unwrap()
+}
+
+#[test]
+fn what_the_operator_names_has_options_of_its_own() {
+    let loaded = taken(MODELS);
+    assert_eq!(loaded.config.models.providers["local"].base_url, "http://127.0.0.1:11434/v1");
+    let view = loaded.view();
+    let shown = |key: &str| view.option(key).map(|of| (of.value.clone(), of.origin.clone()));
+    let url = "http://127.0.0.1:11434/v1".into();
+    assert_eq!(shown("models.providers.local.base_url"), Some((url, "file".into())));
+    assert_eq!(shown("models.entries.small.tools"), Some((true.into(), "default".into())));
+    assert_eq!(shown("models.entries.other.tools"), Some((true.into(), "default".into())));
+    let pattern = view.option("models.providers.NAME.kind").unwrap();
+    assert_eq!((pattern.value.as_str(), pattern.env.as_str()), (Some("openai"), ""));
+    assert!(pattern.doc.contains("anthropic: as Anthropic"), "{}", pattern.doc);
+    assert_eq!(view.option("models.providers.local.knd"), None);
+}
+
+#[test]
+fn a_mistake_in_what_the_operator_names_is_told_with_the_nearest() {
+    for (more, expected) in [
+        (
+            "[models.providers.local2]\nbase_ur = \"x\"",
+            "models.providers.local2.base_ur is not an option; did you mean \
+             models.providers.local2.base_url?",
+        ),
+        (
+            "[models.provider.x]\n",
+            "models.provider is not an option; did you mean models.providers?",
+        ),
+        ("[models.providers.\"a.b\"]\nkind = \"openai\"", "models.providers.a.b is not an option"),
+        ("[models.providers.x]\n", "models.providers.x.base_url is an address"),
+        ("[models.entries]\nx = 5\n", "expected a section, as in [name]"),
+        ("[models.entries.x]\nprovider = \"y\"\n", "there is no models.providers.y"),
+        ("[models.entries.offline]\nprovider = \"local\"\n", "that one is built in"),
+        ("[models.entries.x]\ntools = 5\n", "expected a boolean"),
+    ] {
+        let told = told(&format!("{MODELS}{more}"));
+        assert!(told.contains(expected), "{more}: {told}");
+    }
+}
+
+#[test]
+fn a_key_in_the_place_of_its_name_is_refused_and_not_repeated() {
+    let told = told("[models.providers.x]\nbase_url = \"https://x\"\napi_key = \"sk-geheim\"\n");
+    assert!(told.contains("api_key: a key is named by") && !told.contains("geheim"), "{told}");
+}
+
+fn after(text: &str, set: &[(&str, serde_json::Value)], unset: &[&str]) -> String {
+    let set = set.iter().map(|(key, value)| ((*key).to_owned(), value.clone())).collect();
+    let unset = unset.iter().map(|key| (*key).to_owned()).collect();
+    let change = palyra_common::api::ConfigChange { set, unset };
+    edited("palyra.toml".as_ref(), text, &change).unwrap().text
+}
+
+#[test]
+fn what_the_operator_names_is_set_and_removed_like_the_rest() {
+    let set = [
+        ("models.providers.local.base_url", "http://127.0.0.1:11434/v1".into()),
+        ("models.entries.small.provider", "local".into()),
+        ("models.entries.small.context_tokens", 4_096.into()),
+        ("models.entries.small.max_output_tokens", 512.into()),
+    ];
+    let text = after("# mine\n", &set, &[]);
+    let config = taken(&text).config;
+    assert_eq!(config.models.entries["small"].context_tokens, 4_096);
+    assert!(text.contains("[models.providers.local]\n") && !text.contains("[models]"), "{text}");
+    let braces = after("models = { default = [\"offline\"] }\n", &set, &[]);
+    assert_eq!(taken(&braces).config.models, config.models);
+
+    let text = after(&text, &[], &["models.entries.small"]);
+    assert!(taken(&text).config.models.entries.is_empty());
+    let text = after(&text, &[], &["models.providers.local.base_url"]);
+    assert_eq!(*taken(&text).config, Config::default(), "{text}");
 }
 
 fn told(text: &str) -> String {

@@ -1,30 +1,44 @@
 //! The configuration as the API and the command line show it.
 
-use palyra_common::api::{ConfigOption, ConfigView};
+use palyra_common::api::{ConfigOption as Api, ConfigView};
 use sha2::{Digest, Sha256};
 use toml::{Table, Value};
 
-use super::{Loaded, options};
+use super::options::{self, ConfigOption};
+use super::{Loaded, layers};
 
 impl Loaded {
-    /// Every option with its value. What may hold a password is shown without it.
+    /// Every option with its value. What may hold a password is shown without it. An option under a
+    /// name of the operator's choice is shown for each name that there is, and once for all.
     pub(crate) fn view(&self) -> ConfigView {
         let shown = Table::try_from(&*self.config).unwrap_or_default();
-        let options = options::all().iter().map(|option| {
-            let value = shown.get(option.section()).and_then(|inner| inner.get(option.name()));
-            ConfigOption {
-                key: option.key.clone(),
-                value: value.map_or(serde_json::Value::Null, json),
-                default: json(&option.default),
-                origin: self.origin(&option.key).as_str().into(),
-                env: option.env(),
-                live: option.is_live(),
-                doc: option.doc.clone(),
-                next: None,
-            }
+        let options = options::all().iter().flat_map(|option| {
+            keys(option, &shown).into_iter().map(|key| {
+                let value = layers::at(&shown, &key).unwrap_or(&option.default);
+                Api {
+                    value: json(value),
+                    default: json(&option.default),
+                    origin: self.origin(&key).as_str().into(),
+                    env: option.env().unwrap_or_default(),
+                    live: option.is_live(),
+                    doc: option.doc.clone(),
+                    next: None,
+                    key,
+                }
+            })
         });
         ConfigView { file: self.file.display().to_string(), options: options.collect() }
     }
+}
+
+/// The names under which an option is shown.
+fn keys(option: &ConfigOption, shown: &Table) -> Vec<String> {
+    let pattern = option.key.split_once(&format!(".{}.", Api::NAME));
+    let named = pattern.and_then(|(map, rest)| {
+        let names = layers::at(shown, map)?.as_table()?.keys();
+        Some(names.map(|name| format!("{map}.{name}.{rest}")).collect::<Vec<_>>())
+    });
+    named.into_iter().flatten().chain([option.key.clone()]).collect()
 }
 
 /// Names what a file holds, for `If-Match`: two contents share no name, and without `salt` nobody can

@@ -7,6 +7,8 @@ mod crash;
 #[cfg(test)]
 mod file_system;
 #[cfg(test)]
+mod model_sim;
+#[cfg(test)]
 mod orphans;
 #[cfg(test)]
 mod postgres_client;

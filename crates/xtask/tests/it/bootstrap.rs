@@ -174,31 +174,36 @@ fn without_a_package_manager_the_message_says_what_to_install() {
 }
 
 #[test]
-fn schemathesis_is_installed_outside_of_the_repository() {
-    let machine = Machine::complete();
-    let folder = machine.schemathesis();
-    let name = folder.file_name().unwrap().to_str().unwrap();
-    let machine = machine.without(&format!("home/.cache/palyra/{name}"));
-    assert_eq!(machine.bootstrap("chaos").changes, [""; 0]);
-    fs::write(machine.path("offline"), "").unwrap();
-    let run = machine.bootstrap("test");
-    assert_eq!(run.code, Some(1), "{}", run.said);
-    fs::remove_file(machine.path("offline")).unwrap();
-    // What was begun is not taken for done.
-    let run = machine.bootstrap("test");
-    assert_eq!(run.code, Some(0), "{}", run.said);
-    let packages = machine.path("repository/scripts/schemathesis.txt");
-    let install = format!(
-        "python3 -m pip install --quiet --disable-pip-version-check --requirement {}",
-        packages.display()
-    );
-    assert_eq!(run.changes, [format!("python3 -m venv {}", folder.display()), install]);
-    let told = format!(
-        "bootstrap: schemathesis is missing; installing it from PyPI into {}\n",
-        folder.display()
-    );
-    assert_eq!(run.said, told);
-    assert_eq!(machine.bootstrap("test").changes, [""; 0]);
+fn environments_of_python_are_installed_outside_of_the_repository() {
+    for (what, folder) in [
+        ("schemathesis", Machine::schemathesis as fn(&Machine) -> _),
+        ("model-sdks", Machine::model_sdks),
+    ] {
+        let machine = Machine::complete();
+        let folder = folder(&machine);
+        let name = folder.file_name().unwrap().to_str().unwrap();
+        let machine = machine.without(&format!("home/.cache/palyra/{name}"));
+        assert_eq!(machine.bootstrap("chaos").changes, [""; 0]);
+        fs::write(machine.path("offline"), "").unwrap();
+        let run = machine.bootstrap("test");
+        assert_eq!(run.code, Some(1), "{}", run.said);
+        fs::remove_file(machine.path("offline")).unwrap();
+        // What was begun is not taken for done.
+        let run = machine.bootstrap("test");
+        assert_eq!(run.code, Some(0), "{}", run.said);
+        let packages = machine.path(&format!("repository/scripts/{what}.txt"));
+        let install = format!(
+            "python3 -m pip install --quiet --disable-pip-version-check --requirement {}",
+            packages.display()
+        );
+        assert_eq!(run.changes, [format!("python3 -m venv {}", folder.display()), install]);
+        let told = format!(
+            "bootstrap: {what} is missing; installing it from PyPI into {}\n",
+            folder.display()
+        );
+        assert_eq!(run.said, told);
+        assert_eq!(machine.bootstrap("test").changes, [""; 0]);
+    }
 }
 
 #[test]

@@ -42,7 +42,9 @@ fn text(out: &Output, option: &ConfigOption, file: &str) -> String {
     table.field("value", plain(&option.value));
     table.field("set by", origin);
     table.field("default", plain(&option.default));
-    table.field("variable", option.env.as_str());
+    if !option.env.is_empty() {
+        table.field("variable", option.env.as_str());
+    }
     table.field("takes effect", change);
     format!("{}\n\n{}\n\n{}", printable(&option.key), shown(&option.doc), table.render(out))
 }

@@ -31,8 +31,7 @@ pub(crate) async fn daemon(
 
 /// The option `key`.
 pub(crate) fn option<'a>(view: &'a ConfigView, key: &str) -> Result<&'a ConfigOption, Failure> {
-    let found = view.options.iter().find(|option| option.key == key);
-    found.ok_or_else(|| Failure::new(ErrorCode::CommonNotFound, unknown(view, key)))
+    view.option(key).ok_or_else(|| Failure::new(ErrorCode::CommonNotFound, unknown(view, key)))
 }
 
 /// What is said of a name that is no option: which one it was to be, or those of its section.

@@ -120,36 +120,25 @@ fn status(code: C) -> S {
         C::StorageDiskFull | C::StorageSizeLimit | C::BlobUnavailable => S::SERVICE_UNAVAILABLE,
         C::StorageReadOnly | C::StorageOpenToOthers => S::SERVICE_UNAVAILABLE,
         C::StorageShuttingDown | C::VaultKeyNotWritten | C::NetNoClient => S::SERVICE_UNAVAILABLE,
-        C::StorageInvalidValue
-        | C::StorageCorrupt
-        | C::StorageNewerSchema
-        | C::StorageMigrationFailed
-        | C::StorageCommitUnknown
-        | C::StorageStaleLease
-        | C::StorageDatabaseGone
-        | C::StorageLinked
-        | C::StorageUnfinishedRestore
-        | C::StorageUnfinishedReturn
-        | C::StorageForbidden
-        | C::StorageForeign
-        | C::StorageServerTooOld
-        | C::StorageInternal
-        | C::JournalBrokenChain
-        | C::BlobCorrupt
-        | C::VaultDamaged
-        | C::BackupInvalid
-        | C::DaemonAddressInUse
-        | C::DaemonAddressRefused
-        | C::DaemonStopped
-        | C::DaemonFailed
-        | C::ClientDaemonNotRunning
-        | C::ClientUnreachable
-        | C::ClientNotPermitted
-        | C::ClientUnexpectedAnswer
-        | C::ClientPalyradMissing
-        | C::ClientPalyradFailed
-        | C::ClientLocalFile
-        | C::ClientDeclined
-        | C::ClientInterrupted => S::INTERNAL_SERVER_ERROR,
+        C::ModelsNoKey | C::ModelsNotConfigured => S::CONFLICT,
+        C::ModelsOverloaded | C::ModelsUnreachable | C::ModelsCutOff => S::BAD_GATEWAY,
+        C::ModelsTimedOut | C::ModelsMalformedAnswer | C::ModelsUnauthorized => S::BAD_GATEWAY,
+        C::ModelsRefused | C::ModelsContextTooLong | C::ModelsUnknownModel => S::BAD_GATEWAY,
+        C::ModelsAnswerTooLarge => S::BAD_GATEWAY,
+        C::ModelsRateLimited | C::ModelsPaused | C::ModelsAllUnavailable => S::SERVICE_UNAVAILABLE,
+        C::StorageInvalidValue | C::StorageCorrupt => S::INTERNAL_SERVER_ERROR,
+        C::StorageNewerSchema | C::StorageMigrationFailed => S::INTERNAL_SERVER_ERROR,
+        C::StorageCommitUnknown | C::StorageStaleLease => S::INTERNAL_SERVER_ERROR,
+        C::StorageDatabaseGone | C::StorageLinked => S::INTERNAL_SERVER_ERROR,
+        C::StorageUnfinishedRestore | C::StorageUnfinishedReturn => S::INTERNAL_SERVER_ERROR,
+        C::StorageForbidden | C::StorageForeign => S::INTERNAL_SERVER_ERROR,
+        C::StorageServerTooOld | C::StorageInternal => S::INTERNAL_SERVER_ERROR,
+        C::JournalBrokenChain | C::BlobCorrupt | C::VaultDamaged => S::INTERNAL_SERVER_ERROR,
+        C::BackupInvalid | C::DaemonAddressInUse => S::INTERNAL_SERVER_ERROR,
+        C::DaemonAddressRefused | C::DaemonStopped | C::DaemonFailed => S::INTERNAL_SERVER_ERROR,
+        C::ClientDaemonNotRunning | C::ClientUnreachable => S::INTERNAL_SERVER_ERROR,
+        C::ClientNotPermitted | C::ClientUnexpectedAnswer => S::INTERNAL_SERVER_ERROR,
+        C::ClientPalyradMissing | C::ClientPalyradFailed => S::INTERNAL_SERVER_ERROR,
+        C::ClientLocalFile | C::ClientDeclined | C::ClientInterrupted => S::INTERNAL_SERVER_ERROR,
     }
 }

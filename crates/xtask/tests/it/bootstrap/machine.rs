@@ -43,7 +43,12 @@ impl Machine {
         for folder in ["bin", "system", "shelf", "repository/scripts"] {
             fs::create_dir_all(machine.path(folder)).unwrap();
         }
-        for file in ["scripts/bootstrap", "scripts/schemathesis.txt", "Cargo.toml"] {
+        for file in [
+            "scripts/bootstrap",
+            "scripts/schemathesis.txt",
+            "scripts/model-sdks.txt",
+            "Cargo.toml",
+        ] {
             let original = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").join(file);
             fs::copy(original, machine.path("repository").join(file)).unwrap();
         }
@@ -60,8 +65,10 @@ impl Machine {
         }
         machine.stub("bin/node", "echo v20.1.0");
         machine.python("3.10.4");
-        fs::create_dir_all(machine.schemathesis()).unwrap();
-        fs::write(machine.schemathesis().join("complete"), "").unwrap();
+        for folder in [machine.schemathesis(), machine.model_sdks()] {
+            fs::create_dir_all(&folder).unwrap();
+            fs::write(folder.join("complete"), "").unwrap();
+        }
         machine.postgres("15.8 (Debian 15.8-0+deb12u1)");
         machine
     }
@@ -101,10 +108,19 @@ impl Machine {
 
     /// Where the environment of schemathesis is.
     pub(crate) fn schemathesis(&self) -> PathBuf {
-        let packages = fs::read_to_string(self.path("repository/scripts/schemathesis.txt"));
-        let packages = packages.unwrap();
-        let version = packages.lines().find_map(|line| line.strip_prefix("schemathesis=="));
-        self.path("home/.cache/palyra").join(format!("schemathesis-{}", version.unwrap()))
+        self.environment("schemathesis", "schemathesis==")
+    }
+
+    /// Where the environment of the packages of OpenAI and Anthropic is.
+    pub(crate) fn model_sdks(&self) -> PathBuf {
+        self.environment("model-sdks", "openai==")
+    }
+
+    fn environment(&self, name: &str, package: &str) -> PathBuf {
+        let packages = self.path("repository/scripts").join(format!("{name}.txt"));
+        let packages = fs::read_to_string(packages).unwrap();
+        let version = packages.lines().find_map(|line| line.strip_prefix(package));
+        self.path("home/.cache/palyra").join(format!("{name}-{}", version.unwrap()))
     }
 
     pub(crate) fn postgres(&self, version: &str) {

@@ -1,0 +1,323 @@
+//! The models of an installation: which there are, and which one answers.
+
+mod adapt;
+mod gate;
+mod name;
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use palyra_common::error::ErrorCode;
+use palyra_common::queue::Backoff;
+use palyra_common::runtime_contracts::RetryClass;
+use palyra_common::text;
+use palyra_common::time::{Clock, Duration};
+use palyra_policy::breaker::Rules;
+use serde::{Deserialize, Serialize};
+
+pub use gate::{ProviderState, ProviderStatus};
+pub use name::{ModelName, ModelNameError};
+
+use crate::config::{ModelEntryConfig, ModelProviderConfig, ModelsConfig};
+use crate::error::{ModelError, Problem};
+use crate::offline::{OFFLINE, Offline};
+use crate::port::{Delta, DeltaSink, ModelProvider};
+use crate::price::{MicroUsd, Price, worst_cost};
+use crate::remote::Remote;
+use crate::request::{Completion, ModelRequest};
+use crate::secret::SecretSource;
+use gate::Gate;
+
+/// Beyond any timeout of a provider.
+const PATIENCE: Duration = Duration::from_hours(1);
+
+/// What is known of a model.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct ModelInfo {
+    /// The name by which agents call it.
+    pub name: ModelName,
+    /// Its provider.
+    pub provider: String,
+    /// What the provider calls it.
+    pub model: String,
+    /// How many tokens it can take, its answer included.
+    pub context_tokens: u32,
+    /// How many tokens an answer may have.
+    pub max_output_tokens: u32,
+    /// What it costs.
+    pub price: Price,
+    /// What it can do.
+    pub capabilities: Capabilities,
+}
+
+/// What a model can do besides words.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Capabilities {
+    /// Use tools.
+    pub tools: bool,
+    /// Look at pictures.
+    pub images: bool,
+}
+
+/// An answer, and how it came about.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Answer {
+    /// What was answered.
+    pub completion: Completion,
+    /// By which model.
+    pub by: ModelName,
+    /// Those before it in the list that could not be used.
+    pub passed_over: Vec<PassedOver>,
+}
+
+/// A model that could not be used.
+#[derive(Debug, Clone, PartialEq)]
+pub struct PassedOver {
+    /// Which one.
+    pub model: ModelName,
+    /// Why.
+    pub error: ModelError,
+    /// What its provider may charge for it all the same.
+    pub owed: MicroUsd,
+}
+
+/// All models of an installation. Shared by whoever asks; there is one for the process, because it
+/// knows which providers are to be left alone.
+pub struct Models {
+    entries: BTreeMap<ModelName, Entry>,
+    providers: BTreeMap<String, Gate>,
+    default: Vec<ModelName>,
+    failover_on_refusal: bool,
+    clock: Arc<dyn Clock>,
+}
+
+struct Entry {
+    info: ModelInfo,
+    provider: Arc<dyn ModelProvider>,
+}
+
+impl Models {
+    /// What the configuration describes, and the offline model. Nobody is asked yet.
+    pub fn new(
+        config: &ModelsConfig,
+        secrets: Arc<dyn SecretSource>,
+        clock: Arc<dyn Clock>,
+    ) -> Result<Self, ModelError> {
+        config.check()?;
+        let remote = |(name, of): (&String, &ModelProviderConfig)| {
+            let made: Arc<dyn ModelProvider> =
+                Arc::new(Remote::new(name, of, Arc::clone(&secrets))?);
+            Ok((name.clone(), made))
+        };
+        let mut providers: BTreeMap<String, Arc<dyn ModelProvider>> =
+            config.providers.iter().map(remote).collect::<Result<_, ModelError>>()?;
+        providers.insert(OFFLINE.into(), Arc::new(Offline));
+        let infos = config.entries.iter().map(|(name, entry)| described(name, entry));
+        let mut entries = BTreeMap::new();
+        for info in infos.chain([built_in()]) {
+            let info = info?;
+            let provider = providers.get(&info.provider).map(Arc::clone);
+            let provider = provider.ok_or_else(|| wrong("a model has a provider"))?;
+            entries.insert(info.name.clone(), Entry { info, provider });
+        }
+        let rules = rules(config);
+        Ok(Self {
+            entries,
+            providers: providers.into_keys().map(|name| (name, Gate::new(rules))).collect(),
+            default: config.default.iter().map(|name| name_of(name)).collect::<Result<_, _>>()?,
+            failover_on_refusal: config.failover_on_refusal,
+            clock,
+        })
+    }
+
+    /// Every model, by name.
+    pub fn list(&self) -> impl Iterator<Item = &ModelInfo> {
+        self.entries.values().map(|entry| &entry.info)
+    }
+
+    /// The models of an agent that has no list of its own.
+    pub fn default_list(&self) -> &[ModelName] {
+        &self.default
+    }
+
+    /// How each provider is.
+    pub fn providers(&self) -> Vec<ProviderStatus> {
+        let now = self.clock.now();
+        self.providers.iter().map(|(name, gate)| gate.status(name, now)).collect()
+    }
+
+    /// What is known of a model.
+    pub fn info(&self, name: &ModelName) -> Result<&ModelInfo, ModelError> {
+        self.entry(name).map(|entry| &entry.info)
+    }
+
+    /// What a request can cost at most, whichever of the list answers, to be set aside before it is
+    /// made. A model that fails in the middle comes on top: see [`PassedOver::owed`].
+    pub fn worst_cost(&self, list: &[ModelName], request: &ModelRequest) -> MicroUsd {
+        let known = list.iter().filter_map(|name| self.entries.get(name));
+        known.map(|entry| entry.worst_cost(request)).max().unwrap_or_default()
+    }
+
+    /// Asks the first model of `list` whose provider can be had, once each, in order. The name of
+    /// the model in the request does not count; what the model cannot do is left out of it.
+    ///
+    /// The next one is asked where one is limited or fails for a while, and after a refusal only if
+    /// that is configured. If something was streamed by then, the sink is told to restart before the
+    /// next one streams. There is no waiting and no second try: an error says when that makes sense.
+    /// Whoever drops the future ends the call.
+    pub async fn complete(
+        &self,
+        list: &[ModelName],
+        request: &ModelRequest,
+        sink: &mut dyn DeltaSink,
+    ) -> Result<Answer, ModelError> {
+        let mut passed_over: Vec<PassedOver> = Vec::new();
+        let mut watched = Watched { sink, heard: Heard::Nothing };
+        for name in list {
+            let entry = self.entry(name)?;
+            let error = match self.ask(entry, request, &mut watched).await {
+                Ok(completion) => {
+                    return Ok(Answer { completion, by: name.clone(), passed_over });
+                }
+                Err(error) => error,
+            };
+            if !self.may_pass_over(&error) {
+                return Err(error);
+            }
+            let (provider, code) = (&entry.info.provider, error.code());
+            tracing::warn!(model = %name, %provider, %code, "a model cannot be used");
+            let owed = if error.may_have_cost() { entry.worst_cost(request) } else { MicroUsd(0) };
+            passed_over.push(PassedOver { model: name.clone(), error, owed });
+        }
+        let mut failures: Vec<ModelError> = passed_over.into_iter().map(|of| of.error).collect();
+        match failures.len() {
+            0 => Err(ModelError::NoneNamed),
+            1 => Err(failures.remove(0)),
+            _ => Err(ModelError::AllOut { failures }),
+        }
+    }
+
+    /// Makes one call, if its provider is not to be left alone.
+    async fn ask(
+        &self,
+        entry: &Entry,
+        request: &ModelRequest,
+        sink: &mut Watched<'_>,
+    ) -> Result<Completion, ModelError> {
+        let Some(gate) = self.providers.get(&entry.info.provider) else {
+            return Err(wrong("a provider has a gate"));
+        };
+        let pass = gate.enter(&*self.clock).map_err(|retry_after| ModelError::Call {
+            provider: entry.info.provider.clone(),
+            model: entry.info.model.clone(),
+            problem: Problem::Paused { retry_after },
+        })?;
+        sink.restart_if_heard();
+        let request = adapt::to_model(request, &entry.info);
+        let done = entry.provider.complete(&request, sink).await;
+        pass.leave(done.as_ref().err());
+        done
+    }
+
+    fn entry(&self, name: &ModelName) -> Result<&Entry, ModelError> {
+        self.entries.get(name).ok_or_else(|| {
+            let known = self.entries.keys().map(ModelName::as_str);
+            let nearest = text::nearest(name.as_str(), known).and_then(|near| near.parse().ok());
+            ModelError::NotConfigured { name: name.clone(), nearest }
+        })
+    }
+
+    fn may_pass_over(&self, error: &ModelError) -> bool {
+        match error.retry_class() {
+            RetryClass::RateLimit
+            | RetryClass::TransientNetwork
+            | RetryClass::ConnectorRestarting => true,
+            // An answer without end is no refusal: the next one may cost as much.
+            RetryClass::Permanent => {
+                self.failover_on_refusal && error.code() != ErrorCode::ModelsAnswerTooLarge
+            }
+        }
+    }
+}
+
+impl Entry {
+    fn worst_cost(&self, request: &ModelRequest) -> MicroUsd {
+        worst_cost(request, self.info.price, self.info.max_output_tokens)
+    }
+}
+
+/// Notes whether anything was heard.
+struct Watched<'a> {
+    sink: &'a mut dyn DeltaSink,
+    heard: Heard,
+}
+
+#[derive(PartialEq, Eq)]
+enum Heard {
+    Nothing,
+    Something,
+}
+
+impl Watched<'_> {
+    fn restart_if_heard(&mut self) {
+        if self.heard == Heard::Something {
+            self.restart();
+        }
+    }
+}
+
+impl DeltaSink for Watched<'_> {
+    fn delta(&mut self, delta: Delta<'_>) {
+        self.heard = Heard::Something;
+        self.sink.delta(delta);
+    }
+
+    fn restart(&mut self) {
+        self.heard = Heard::Nothing;
+        self.sink.restart();
+    }
+}
+
+fn rules(config: &ModelsConfig) -> Rules {
+    Rules {
+        failures: config.breaker_failures,
+        pause: Backoff { base: config.breaker_pause, cap: config.breaker_max_pause },
+        patience: PATIENCE,
+    }
+}
+
+fn described(name: &str, entry: &ModelEntryConfig) -> Result<ModelInfo, ModelError> {
+    Ok(ModelInfo {
+        name: name_of(name)?,
+        provider: entry.provider.clone(),
+        model: if entry.model.is_empty() { name.to_owned() } else { entry.model.clone() },
+        context_tokens: entry.context_tokens,
+        max_output_tokens: entry.max_output_tokens,
+        price: Price {
+            input: MicroUsd(entry.input_price),
+            cached_input: MicroUsd(entry.cached_input_price),
+            output: MicroUsd(entry.output_price),
+        },
+        capabilities: Capabilities { tools: entry.tools, images: entry.images },
+    })
+}
+
+fn built_in() -> Result<ModelInfo, ModelError> {
+    Ok(ModelInfo {
+        name: name_of(OFFLINE)?,
+        provider: OFFLINE.into(),
+        model: OFFLINE.into(),
+        context_tokens: 131_072,
+        max_output_tokens: 4_096,
+        price: Price::default(),
+        capabilities: Capabilities { tools: true, images: false },
+    })
+}
+
+fn name_of(name: &str) -> Result<ModelName, ModelError> {
+    name.parse().map_err(|error: ModelNameError| wrong(&format!("{name}: {error}")))
+}
+
+fn wrong(what: &str) -> ModelError {
+    ModelError::Misconfigured { what: what.to_owned() }
+}
