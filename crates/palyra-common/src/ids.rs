@@ -21,8 +21,8 @@ mod tests;
 
 pub use credential::{Credential, CredentialParseError};
 pub use named::{
-    ConnectorId, ConversationId, EnvelopeId, MAX_NAME_CHARS, NameParseError, NativeMessageId,
-    SurfaceId,
+    AgentId, ConnectorId, ConversationId, EnvelopeId, MAX_NAME_CHARS, NameParseError,
+    NativeMessageId, SurfaceId,
 };
 pub use parse::{IdParseError, IdProblem};
 pub use principal::{Principal, PrincipalParseError};

@@ -12,12 +12,14 @@
 //! - [`deployment_profiles`]: the three ways in which Palyra is run.
 //! - [`api`]: what the HTTP API takes and gives.
 //! - [`route`], [`queue`]: what an operator chooses for a channel.
+//! - [`agent`]: who does the work. [`tape`]: what happens in a run.
 //! - [`data_dir`]: where a node keeps its files, and what they are called.
 //! - [`shapes`]: what credentials look like in a text.
 //! - [`text`]: what is done to text as it enters.
 
 #![warn(missing_docs)]
 
+pub mod agent;
 pub mod api;
 pub mod data_dir;
 pub mod deployment_profiles;
@@ -28,6 +30,7 @@ pub mod queue;
 pub mod route;
 pub mod runtime_contracts;
 pub mod shapes;
+pub mod tape;
 pub mod text;
 pub mod time;
 

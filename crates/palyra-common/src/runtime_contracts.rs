@@ -30,10 +30,13 @@ pub use channels::{
 pub use descriptor::{ContractDescriptor, ContractValue, ParseContractError};
 pub use hooks::{HookDecision, HookEvent, RunLifecycleHookPhase};
 pub use outbox::{DeadLetterReason, OutboxEventKind, OutboxState, RetryClass, UnknownRule};
-pub use runs::RunLifecyclePhase;
+pub use runs::{RunEnd, RunLifecyclePhase};
 pub use surfaces::{HandoffIntent, HandoffSection, TelemetrySurface};
 pub use tape::TapeEventKind;
-pub use tools::{ApprovalState, RiskLevel, ToolEffect};
+pub use tools::{
+    ApprovalState, ApprovalSubject, GateDecision, GateReason, ModelFinish, RiskLevel, ToolEffect,
+    ToolOutcome, ToolReach, Trust,
+};
 
 pub(crate) use define::runtime_contract_enum;
 

@@ -3,16 +3,48 @@
 //! - [`ChannelRouter`]: decides which messages reach an agent, in the transaction in which they come
 //!   in.
 //! - [`Rules`]: what it decides by, as rows.
-//! - [`Responder`]: the port of whoever answers; [`Mirror`] stands behind it until agents do.
+//! - [`Responder`]: the port of whoever answers: [`Agency`] has agents do it.
+//! - [`Engine`]: works on runs. [`Sessions`], [`Approvals`], [`Agents`]: what people ask about them and
+//!   decide. [`Streams`]: watching.
+//! - [`Thinker`], [`Tool`]: what an agent thinks and acts with.
 
 #![warn(missing_docs)]
 
+mod agents;
+mod approvals;
+mod engine;
+mod error;
 mod responder;
+mod retention;
 mod router;
 mod rules;
+mod sessions;
 mod store;
+mod streams;
+mod thinker;
+mod tool;
+mod tools;
 
-pub use responder::{Mirror, Responder, Routed};
+pub use agents::{Agents, DEFAULT};
+pub use approvals::{Answer, Approvals, Verdict};
+pub use engine::{
+    Asked, Engine, EngineOptions, NewInput, Place, Signal, Submitted, Thinker, Thought,
+    ThoughtError, submit,
+};
+pub use error::GatewayError;
+pub use responder::{Agency, Mirror, Responder, Routed};
+pub use retention::rules as retention_rules;
 pub use router::{ChannelRouter, Preview, reply_envelope};
 pub use rules::{RuleError, Rules, add_rule};
+pub use sessions::{MAX_INPUT_BYTES, Sessions, Wish};
+pub use store::agents::Agent;
 pub use store::router_rules::StoredRule;
+pub use store::runs::Run;
+pub use store::sessions::Session;
+pub use streams::{Follow, Streams};
+pub use thinker::ModelThinker;
+pub use tool::{
+    ArgumentError, Arguments, Delegated, Invocation, Tool, ToolDone, ToolFault, ToolInfo, Toolbox,
+    Weighed, payload_sha256,
+};
+pub use tools::built_in;

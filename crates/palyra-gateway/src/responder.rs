@@ -1,11 +1,16 @@
 //! Who answers.
 
+use palyra_common::ids::AgentId;
+use palyra_common::runtime_contracts::Trust;
+use palyra_common::tape::Input;
 use palyra_common::time::Timestamp;
 use palyra_connector_core::{
     ChannelError, CleanText, Envelope, InboundEvent, Operation, Outgoing, Release, enqueue,
 };
 use palyra_storage::Tx;
 
+use crate::engine::{NewInput, Place, submit};
+use crate::error::GatewayError;
 use crate::router::reply_envelope;
 
 /// A message that an agent is to have.
@@ -61,5 +66,59 @@ impl Responder for Mirror {
             release: Release::AtOnce,
         };
         enqueue(tx, &envelope, now).map(drop)
+    }
+}
+
+/// Has agents answer: each message becomes a run, or part of one, in the transaction in which it
+/// comes in.
+pub struct Agency {
+    surface: &'static str,
+}
+
+impl Agency {
+    /// Agents answer what comes in through channels.
+    pub fn new() -> Self {
+        Self { surface: "channel" }
+    }
+}
+
+impl Default for Agency {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl Responder for Agency {
+    fn respond(
+        &self,
+        tx: &mut Tx<'_>,
+        routed: &Routed<'_>,
+        now: Timestamp,
+    ) -> Result<(), ChannelError> {
+        let event = routed.event;
+        let agent = routed.agent.parse::<AgentId>();
+        let agent = agent.map_err(|error| ChannelError::Invalid(error.to_string()))?;
+        let new = NewInput {
+            place: Place::Key {
+                key: routed.session_key,
+                agent: &agent,
+                surface: self.surface,
+                reply_to: Some((&event.connector, &event.conversation)),
+            },
+            input: Input {
+                text: event.content.text.clone(),
+                sender: event.sender.clone(),
+                trust: Trust::Untrusted,
+                connector: Some(event.connector.clone()),
+            },
+            answers: Some(event.message.as_str()),
+            parent: None,
+            worker: None,
+        };
+        match submit(tx, &new, now) {
+            Ok(_) => Ok(()),
+            Err(GatewayError::Storage(error)) => Err(error.into()),
+            Err(error) => Err(ChannelError::Invalid(error.to_string())),
+        }
     }
 }

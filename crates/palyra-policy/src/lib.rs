@@ -12,12 +12,20 @@
 //! - [`inbound`]: the life of an incoming message.
 //! - [`connector`]: when an adapter is started, stopped and started again.
 //! - [`route`]: whether a message reaches an agent, and why.
+//! - [`run`]: the life of a run, and what comes next in it.
+//! - [`gate`]: whether a tool call is made, asked about or refused.
+//! - [`approval`]: the life of a question to a human.
+//! - [`budget`]: what may be used, and what was.
 
 #![warn(missing_docs)]
 
+pub mod approval;
 pub mod backoff;
 pub mod breaker;
+pub mod budget;
 pub mod connector;
+pub mod gate;
 pub mod inbound;
 pub mod outbox;
 pub mod route;
+pub mod run;

@@ -178,6 +178,13 @@ impl Leases {
     }
 }
 
+/// Whether whoever took a lease under this token still has it. What it does is fenced as well: this
+/// only says whether others may try.
+pub fn is_held(tx: &mut Tx<'_>, token: i64, told: Timestamp) -> Result<bool, StorageError> {
+    let now = tx.lease_time(told)?;
+    rows::lives(tx, token, now)
+}
+
 impl std::fmt::Debug for Leases {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Leases").field("owner", &self.owner).field("ttl", &self.ttl).finish()

@@ -7,6 +7,7 @@
 
 #![warn(missing_docs)]
 
+pub mod approval;
 pub mod backup;
 pub mod blob;
 pub mod events;

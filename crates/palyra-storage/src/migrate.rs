@@ -69,6 +69,12 @@ pub const MIGRATIONS: &[Migration] = &[
         oldest_binary: 7,
         text: include_str!("../migrations/0007_outbox_in_place.sql"),
     },
+    Migration {
+        version: 8,
+        name: "runs",
+        oldest_binary: 7,
+        text: include_str!("../migrations/0008_runs.sql"),
+    },
 ];
 
 /// The newest schema that this program knows.

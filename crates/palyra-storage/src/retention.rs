@@ -13,7 +13,7 @@ use crate::blob::{BlobError, BlobStore};
 use crate::engine::EngineKind;
 use crate::error::describe;
 use crate::lease::{Lease, LeaseName, Leases};
-use crate::store::{commit_marks, idempotency_keys, leases};
+use crate::store::{approvals, commit_marks, idempotency_keys, leases};
 use crate::{Database, StorageError, Tx, events, journal, once};
 
 /// The lease of whoever removes rows and blobs. Holding it keeps all of them where they are.
@@ -74,6 +74,11 @@ pub fn ground_rules(engine: EngineKind) -> Vec<Rule> {
             table: "leases",
             keep: Keep { age: Duration::from_days(7), count: i64::MAX },
             step: |tx, step| leases::sweep(tx, step.before, step.limit),
+        },
+        Rule {
+            table: "approvals",
+            keep: Keep { age: Duration::from_days(400), count: i64::MAX },
+            step: |tx, step| approvals::sweep(tx, step.before, step.limit),
         },
         Rule {
             table: "idempotency_keys",

@@ -1,5 +1,6 @@
 //! One file per table: its statements and what its rows mean. Nothing else spells a column.
 
+pub(crate) mod approvals;
 pub(crate) mod blob_trash;
 pub(crate) mod blobs;
 pub(crate) mod commit_marks;

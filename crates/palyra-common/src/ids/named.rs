@@ -102,6 +102,8 @@ macro_rules! named_ids {
 }
 
 named_ids! {
+    /// An agent, named by the operator.
+    AgentId = "agent";
     /// A connector instance, named by the operator or by its platform.
     ConnectorId = "connector";
     /// A user interface surface, named by the agent that made it.

@@ -20,4 +20,34 @@ runtime_contract_enum! {
         /// Its deadline passed before it started.
         Expired = "expired" ["timed_out", "timeout"],
     }
+
+    /// Why a run ended.
+    pub enum RunEnd {
+        /// It gave its answer.
+        Answered = "answered",
+        /// It had as many turns of the model as it may have.
+        TurnLimit = "turn_limit",
+        /// It called as many tools as it may call.
+        ToolCallLimit = "tool_call_limit",
+        /// It worked for as long as it may work.
+        TimeLimit = "time_limit",
+        /// It used as many tokens as it may use.
+        TokenLimit = "token_limit",
+        /// It cost as much as it may cost.
+        CostLimit = "cost_limit",
+        /// A budget that it shares with others is spent.
+        BudgetSpent = "budget_spent",
+        /// No model gave an answer that could be used.
+        ModelFailed = "model_failed",
+        /// The model refused to answer.
+        ModelRefused = "model_refused",
+        /// It was taken over several times without getting any further.
+        CrashLoop = "crash_loop",
+        /// Its agent, or what that needs, is not there any more.
+        Misconfigured = "misconfigured",
+        /// Someone stopped it.
+        Stopped = "stopped",
+        /// Its deadline passed before it started.
+        DeadlinePassed = "deadline_passed",
+    }
 }

@@ -10,7 +10,7 @@ use palyra_connector_core::{
     AuthorKind, Connectors, Content, Inbound, InboundEvent, Outbox, SystemDice,
 };
 use palyra_gateway::{ChannelRouter, Mirror, Preview, Rules};
-use palyra_storage::{Database, OpenOptions};
+use palyra_storage::{Database, EngineKind, OpenOptions};
 use palyra_testkit::clock::FakeClock;
 pub(crate) use palyra_testkit::on_every_engine;
 use palyra_testkit::postgres::{DatabaseLocale, PostgresServer, TestDatabase};
@@ -23,7 +23,9 @@ pub(crate) struct World {
     pub(crate) inbound: Inbound,
     pub(crate) outbox: Outbox,
     pub(crate) preview: Preview,
-    _folder: tempfile::TempDir,
+    pub(crate) db: Database,
+    options: OpenOptions,
+    pub(crate) folder: tempfile::TempDir,
     _postgres: Option<TestDatabase>,
 }
 
@@ -54,7 +56,7 @@ impl World {
         options: OpenOptions,
         postgres: Option<TestDatabase>,
     ) -> Self {
-        let db = Database::open(options).await.unwrap();
+        let db = Database::open(options.clone()).await.unwrap();
         let clock = Arc::new(FakeClock::new(START));
         let connectors = Connectors::new(db.clone(), clock.clone());
         let (queue, dice) = (QueueSettings::default(), Arc::new(SystemDice));
@@ -72,10 +74,28 @@ impl World {
             outbox: Outbox::new(db.clone(), clock, dice),
             preview: Preview::new(db.clone()),
             connectors,
-
-            _folder: folder,
+            db,
+            options,
+            folder,
             _postgres: postgres,
         }
+    }
+}
+
+impl World {
+    /// The same with its next process.
+    pub(crate) async fn restarted(self) -> Self {
+        let db = self.next_process().await;
+        Self { db, ..self }
+    }
+
+    /// What the next process sees: on SQLite after this one is gone, on Postgres beside it.
+    pub(crate) async fn next_process(&self) -> Database {
+        match self.db.engine() {
+            EngineKind::Sqlite => self.db.close().await,
+            EngineKind::Postgres => {}
+        }
+        Database::open(self.options.clone()).await.unwrap()
     }
 }
 

@@ -45,6 +45,8 @@ const RELEASE_EVERYTHING: Sql = sql!("DELETE FROM leases");
 const HOLDER: Sql =
     sql!("SELECT owner, token, expires_at FROM leases WHERE name = $1 AND expires_at > 0");
 
+const LIVES: Sql = sql!("SELECT count(*) FROM leases WHERE token = $1 AND expires_at > $2");
+
 /// Who holds a lease.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct LeaseHolder {
@@ -115,4 +117,9 @@ pub(crate) fn holder(tx: &mut Tx<'_>, name: &str) -> Result<Option<LeaseHolder>,
     tx.query_opt(&HOLDER, params![name], |row| {
         Ok(LeaseHolder { owner: row.parse(0)?, token: row.get(1)?, expires_at: row.get(2)? })
     })
+}
+
+/// Whether a lease is held under this token.
+pub(crate) fn lives(tx: &mut Tx<'_>, token: i64, now: Timestamp) -> Result<bool, StorageError> {
+    Ok(tx.query_one(&LIVES, params![token, now], |row| row.get::<i64>(0))? > 0)
 }

@@ -51,6 +51,14 @@ pub(crate) const TRAVELLING: &[Table] = &[
     all("idempotency_keys", "principal, operation, key", 5),
     all("router_rules", "id", 6),
     all("connector_events", "id", 6),
+    all("agents", "id", 8),
+    all("sessions", "id", 8),
+    all("runs", "id", 8),
+    all("tape", "run_id, seq", 8),
+    all("run_signals", "id", 8),
+    all("approvals", "id", 8),
+    all("budgets", "scope", 8),
+    all("budget_reservations", "run_id, turn, attempt", 8),
 ];
 
 /// Tables that do not: the schema is made anew, nobody holds a lease on a restored database,

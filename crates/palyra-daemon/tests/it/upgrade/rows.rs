@@ -29,6 +29,19 @@ fn never_filled(schema: i64) -> &'static [&'static str] {
             "inbound_events",
             "inbound_cursors",
         ],
+        // Nothing ran the engine.
+        8 => &[
+            "blob_trash",
+            "inbound_cursors",
+            "agents",
+            "sessions",
+            "runs",
+            "tape",
+            "run_signals",
+            "approvals",
+            "budgets",
+            "budget_reservations",
+        ],
         _ => &["blob_trash", "inbound_cursors"],
     }
 }

@@ -1,0 +1,63 @@
+//! The run engine: takes runs that are due, and drives each by its tape. It decides by
+//! `palyra_policy::run`, commits, acts, and commits what came of it; whoever finds a run that another
+//! worker has left goes on from the same tape.
+//!
+//! A run that waits is a row. A worker has one lease for all of its runs, whose token stands in each
+//! of them: what is written under another token changes nothing.
+
+mod act;
+mod commit;
+mod context;
+mod drive;
+mod finish;
+mod gating;
+mod model;
+mod queue;
+mod signal;
+mod work;
+
+use std::sync::Arc;
+
+use palyra_common::time::Clock;
+use palyra_connector_core::{Dice, Outgoing};
+use palyra_storage::blob::BlobStore;
+use palyra_storage::lease::Leases;
+use palyra_storage::{Database, Topic};
+
+use crate::streams::Streams;
+use crate::tool::Toolbox;
+
+pub(crate) use commit::{settle, tell_parent};
+pub use model::{Asked, Thinker, Thought, ThoughtError};
+pub use queue::{NewInput, Place, Submitted, submit};
+pub(crate) use queue::{append, let_go, rejoin};
+pub use signal::Signal;
+pub use work::Engine;
+
+/// Rung when a run can be taken, or a worker should look at its signals.
+pub(crate) const TOPIC: Topic = Topic::new("runs");
+
+/// What an engine works with.
+#[derive(Clone)]
+pub struct EngineOptions {
+    /// The database.
+    pub db: Database,
+    /// The leases of this node, which somebody renews.
+    pub leases: Leases,
+    /// Where results go that are too large for the tape.
+    pub blobs: BlobStore,
+    /// The time.
+    pub clock: Arc<dyn Clock>,
+    /// Chance.
+    pub dice: Arc<dyn Dice>,
+    /// Asks models.
+    pub thinker: Arc<dyn Thinker>,
+    /// What agents act with.
+    pub tools: Toolbox,
+    /// Takes secrets out of what is written down and sent.
+    pub outgoing: Arc<dyn Outgoing>,
+    /// Who watches runs.
+    pub streams: Streams,
+    /// How many runs this node works on at once.
+    pub capacity: usize,
+}

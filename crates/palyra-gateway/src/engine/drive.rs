@@ -1,0 +1,403 @@
+//! Drives one run: decides by its state, commits, acts.
+
+use std::sync::Arc;
+
+use palyra_common::agent::AgentSpec;
+use palyra_common::runtime_contracts::{
+    ApprovalState, RetryClass, RunEnd, RunLifecyclePhase, ToolOutcome, Trust,
+};
+use palyra_common::tape::{ApprovalRequested, ModelAbandoned, Phase, TapeEvent, ToolCompleted};
+use palyra_common::time::{Duration, Timestamp};
+use palyra_policy::budget::Amount;
+use palyra_policy::run::{self as policy, Limits, Next, Recovery, RunState, Used};
+use palyra_storage::{Tx, crash_point, new_id};
+use tokio::sync::Notify;
+
+use super::commit::{Beside, Commit, Committed, Then, Undo};
+use super::signal::Signal;
+use super::{EngineOptions, gating};
+use crate::error::GatewayError;
+use crate::store::runs::Run;
+use crate::store::sessions::Session;
+use crate::store::{agents, from_text, run_signals, runs, sessions, tape};
+
+/// Taken over so often without getting any further, a run has failed.
+const MOST_RECOVERIES: u32 = 3;
+/// How long a question waits for an answer.
+const ASK_FOR: Duration = Duration::from_days(1);
+
+/// A run that a worker has.
+pub(super) struct Held {
+    pub(super) options: Arc<EngineOptions>,
+    pub(super) worker: i64,
+    pub(super) run: Run,
+    pub(super) session: Session,
+    pub(super) agent: AgentSpec,
+    pub(super) limits: Limits,
+    pub(super) state: RunState,
+    pub(super) snapshot_seq: i64,
+    /// Events that are decided and not committed.
+    pub(super) pending: Vec<TapeEvent>,
+    pub(super) beside: Beside,
+    pub(super) progress: bool,
+    /// Told when there are signals.
+    pub(super) signalled: Arc<Notify>,
+    /// Since when this worker works on it.
+    pub(super) since: Timestamp,
+    /// What operators said in the context that the model saw last.
+    pub(super) told: Vec<String>,
+    /// Whether its agent is there.
+    known: bool,
+}
+
+/// Whether to go on with a run.
+pub(super) enum Flow {
+    GoOn,
+    Stop,
+}
+
+impl Held {
+    /// Reads what is known of a run.
+    pub(super) async fn load(
+        options: Arc<EngineOptions>,
+        worker: i64,
+        run: Run,
+        signalled: Arc<Notify>,
+    ) -> Result<Self, GatewayError> {
+        let (id, session, agent) = (run.id, run.session, run.agent.clone());
+        let read = move |tx: &mut Tx<'_>| {
+            let (snapshot, seq) = runs::snapshot(tx, id)?;
+            let mut state = match snapshot {
+                Some(kept) => from_text(&kept)?,
+                None => RunState::new(),
+            };
+            for entry in tape::folded(tx, id, seq)? {
+                state.apply(&entry.event);
+            }
+            Ok((state, seq, sessions::one(tx, session)?, agents::one(tx, &agent)?))
+        };
+        let (state, snapshot_seq, found, agent) = options.db.read(read).await?;
+        let session = found.ok_or(GatewayError::NoSession(session))?;
+        let known = agent.is_some();
+        let agent = agent.map(|agent| agent.spec).unwrap_or_default();
+        let limits = Limits {
+            turns: agent.limits.turns,
+            tool_calls: agent.limits.tool_calls,
+            active: agent.limits.active,
+            tokens: agent.limits.cap.tokens,
+            micros: agent.limits.cap.micros,
+            ..Limits::default()
+        };
+        Ok(Self {
+            since: options.clock.now(),
+            options,
+            worker,
+            run,
+            session,
+            agent,
+            limits,
+            state,
+            snapshot_seq,
+            pending: Vec::new(),
+            beside: Beside::default(),
+            progress: false,
+            signalled,
+            told: Vec::new(),
+            known,
+        })
+    }
+
+    /// Works on the run until it has ended or waits.
+    pub(super) async fn drive(mut self) -> Result<(), GatewayError> {
+        let now = self.options.clock.now();
+        if self.run.recoveries >= MOST_RECOVERIES {
+            let detail = "it was taken over several times and never got any further";
+            return self.finish(RunEnd::CrashLoop, Some(detail.to_owned())).await;
+        }
+        if !self.known {
+            let detail = format!("there is no agent {}", self.run.agent);
+            return self.finish(RunEnd::Misconfigured, Some(detail)).await;
+        }
+        if self.state.turns == 0 && self.state.attempts == 0 && now >= self.run.deadline {
+            return self.finish(RunEnd::DeadlinePassed, None).await;
+        }
+        if self.state.phase != RunLifecyclePhase::Running {
+            self.push(moved(RunLifecyclePhase::Running, None));
+        }
+        // First what others tell: a run that this one waited for may have ended.
+        if let Flow::Stop = self.absorb().await? {
+            return Ok(());
+        }
+        self.recover().await;
+        loop {
+            if let Flow::Stop = self.absorb().await? {
+                return Ok(());
+            }
+            let flow = match policy::next(&self.state, &self.limits, self.used()) {
+                Next::Ask { turn, attempt } => self.ask(turn, attempt).await?,
+                Next::Gate(calls) => self.gate(&calls).await?,
+                Next::AskHuman(call) => self.ask_human(call).await,
+                Next::Start(calls) => self.start(&calls).await?,
+                Next::Tell(call, outcome) => {
+                    self.tell(call, outcome);
+                    Flow::GoOn
+                }
+                Next::Wait(_) => {
+                    self.push(moved(RunLifecyclePhase::WaitingForApproval, None));
+                    self.wait(Then::LetGo(RunLifecyclePhase::WaitingForApproval)).await?
+                }
+                Next::Finish(end) => return self.finish(end, None).await,
+                // A delegated run is under way.
+                Next::Nothing => self.wait(Then::Later(None)).await?,
+            };
+            if let Flow::Stop = flow {
+                return Ok(());
+            }
+        }
+    }
+
+    pub(super) fn push(&mut self, event: TapeEvent) {
+        self.state.apply(&event);
+        self.pending.push(event);
+    }
+
+    /// A text without secrets, and without what a database does not take.
+    pub(super) fn clean(&self, text: &str) -> String {
+        self.options.outgoing.clean(&palyra_common::text::strip_nul(text))
+    }
+
+    pub(super) fn used(&self) -> Used {
+        Used { active: self.active() }
+    }
+
+    fn active(&self) -> Duration {
+        let now = self.options.clock.now().since(self.since);
+        Duration::from_millis(self.run.active.as_millis().saturating_add(now.as_millis()))
+    }
+
+    /// Writes down what is decided.
+    pub(super) async fn flush(&mut self, then: Then) -> Result<Committed, GatewayError> {
+        let commit = Commit {
+            run: self.run.id,
+            worker: self.worker,
+            events: self.pending.clone(),
+            then,
+            beside: self.beside.clone(),
+            active: self.active(),
+            progress: self.progress,
+            state: self.state.clone(),
+            snapshot_seq: self.snapshot_seq,
+        };
+        let now = self.options.clock.now();
+        crash_point!("run.before_commit");
+        let written = self.options.db.try_write(move |tx| commit.write(tx, now)).await;
+        crash_point!("run.after_commit");
+        let committed = match written {
+            Ok(committed) => committed,
+            Err(Undo::Because(why)) => return Ok(why),
+            Err(Undo::Failed(error)) => return Err(error),
+        };
+        if let Committed::Done { snapshot_seq, .. } = committed {
+            self.snapshot_seq = snapshot_seq;
+            self.pending.clear();
+            self.beside = Beside::default();
+            self.progress = false;
+            self.options.streams.touch(self.run.id);
+        }
+        Ok(committed)
+    }
+
+    /// Writes down what is decided, and that the run waits.
+    async fn wait(&mut self, then: Then) -> Result<Flow, GatewayError> {
+        match self.flush(then).await? {
+            Committed::Signalled => {
+                // It does not wait after all.
+                self.push(moved(RunLifecyclePhase::Running, None));
+                Ok(Flow::GoOn)
+            }
+            Committed::Done { .. } | Committed::Lost => Ok(Flow::Stop),
+            Committed::QueueFull | Committed::Spent(_) => Ok(Flow::Stop),
+        }
+    }
+
+    /// What another worker had begun and not ended.
+    async fn recover(&mut self) {
+        for found in policy::recovery(&self.state) {
+            match found {
+                Recovery::Abandon { turn, attempt } => {
+                    // Nobody knows what it took: at most what was set aside for it.
+                    let charged = self.reserved().await;
+                    self.abandon(turn, attempt, "whoever asked is gone", charged);
+                }
+                Recovery::Again(call) => {
+                    let gated = palyra_common::tape::ToolGated {
+                        call: self.state.calls[call].call.id.clone(),
+                        decision: palyra_common::runtime_contracts::GateDecision::Allow,
+                        reason: palyra_common::runtime_contracts::GateReason::OutcomeUnknown,
+                    };
+                    self.push(TapeEvent::ToolGated(gated));
+                }
+                Recovery::AskHuman(call) => {
+                    self.ask_human(call).await;
+                }
+            }
+        }
+    }
+
+    pub(super) async fn reserved(&self) -> Amount {
+        let run = self.run.id;
+        let read = self.options.db.read(move |tx| crate::store::budgets::of_run(tx, run)).await;
+        read.unwrap_or_default()
+    }
+
+    pub(super) fn abandon(&mut self, turn: u32, attempt: u32, reason: &str, charged: Amount) {
+        self.beside.spent = Some(charged);
+        self.push(TapeEvent::ModelAbandoned(ModelAbandoned {
+            turn,
+            attempt,
+            reason: reason.to_owned(),
+            charged_tokens: charged.tokens,
+            charged_micros: charged.micros,
+        }));
+    }
+
+    /// Moves what others have told onto the tape.
+    async fn absorb(&mut self) -> Result<Flow, GatewayError> {
+        let run = self.run.id;
+        let signals = self.options.db.read(move |tx| run_signals::of_run(tx, run)).await?;
+        for (id, signal) in signals {
+            if self.beside.absorbed.contains(&id) {
+                continue;
+            }
+            match &signal {
+                Signal::Abort { by } => {
+                    let detail = Some(format!("stopped by {by}"));
+                    self.finish(RunEnd::Stopped, detail).await?;
+                    return Ok(Flow::Stop);
+                }
+                Signal::Pause { by } => {
+                    self.beside.absorbed.push(id);
+                    let reason = Some(format!("by {by}"));
+                    self.push(moved(RunLifecyclePhase::Paused, reason));
+                    return self.wait(Then::LetGo(RunLifecyclePhase::Paused)).await;
+                }
+                Signal::Decided { .. } | Signal::ChildEnded { .. } => {
+                    self.beside.absorbed.push(id);
+                    signal.event().into_iter().for_each(|event| self.push(event));
+                }
+            }
+        }
+        Ok(Flow::GoOn)
+    }
+
+    /// Asks a human about a call, with exactly what would be executed.
+    async fn ask_human(&mut self, index: usize) -> Flow {
+        let call = self.state.calls[index].call.clone();
+        let again = self.state.calls[index].step.started() > 0;
+        let proposed = match self.propose(&call).await {
+            Ok(proposed) => proposed,
+            Err(what) => {
+                self.complete(&call.id, ToolOutcome::Failed, what, Trust::Operator);
+                return Flow::GoOn;
+            }
+        };
+        let now = self.options.clock.now();
+        let subject = match again {
+            true => palyra_common::runtime_contracts::ApprovalSubject::UnknownOutcome,
+            false => gating::subject(&proposed.tool, proposed.reach),
+        };
+        let summary = match again {
+            true => format!(
+                "{} — this was begun and interrupted: nobody knows whether it was done. Do it again?",
+                proposed.summary
+            ),
+            false => proposed.summary.clone(),
+        };
+        let (approval, expires_at) = (new_id(), now + ASK_FOR);
+        self.beside.ask.push(palyra_storage::approval::ApprovalRecord {
+            id: approval,
+            subject,
+            payload: proposed.arguments.clone(),
+            payload_sha256: proposed.payload_sha256.clone(),
+            summary: summary.clone(),
+            risk: proposed.risk,
+            asker: Some(palyra_storage::approval::Asker {
+                run: self.run.id,
+                call: call.id.clone(),
+                session: self.run.session,
+                agent: self.run.agent.to_string(),
+            }),
+            requested_at: now,
+            expires_at,
+            decision: None,
+        });
+        if self.state.calls[index].payload_sha256.as_deref() != Some(&proposed.payload_sha256) {
+            self.push(TapeEvent::ToolProposed(proposed));
+        }
+        let call = call.id;
+        let asked = ApprovalRequested { approval, call, subject, summary, expires_at };
+        self.push(TapeEvent::ApprovalRequested(asked));
+        Flow::GoOn
+    }
+
+    /// Tells the model that a call was not made.
+    fn tell(&mut self, index: usize, outcome: ToolOutcome) {
+        let call = &self.state.calls[index];
+        let id = call.call.id.clone();
+        let what = match outcome {
+            ToolOutcome::Refused => "this call was refused".to_owned(),
+            ToolOutcome::Denied => "a human said no to this call; do not try it again".to_owned(),
+            ToolOutcome::Expired => "no human decided about this call in time".to_owned(),
+            ToolOutcome::Unknown => {
+                "this call was interrupted; nobody knows whether it was done".to_owned()
+            }
+            ToolOutcome::Done | ToolOutcome::Failed => "this call came to nothing".to_owned(),
+        };
+        self.complete(&id, outcome, what, Trust::Operator);
+    }
+
+    pub(super) fn complete(
+        &mut self,
+        call: &str,
+        outcome: ToolOutcome,
+        content: String,
+        trust: Trust,
+    ) {
+        let content = self.clean(&content);
+        let call = call.to_owned();
+        let done = ToolCompleted { call, outcome, content, artifact: None, trust };
+        self.push(TapeEvent::ToolCompleted(done));
+    }
+
+    /// Gives up for now: another attempt follows, unless there were enough.
+    pub(super) async fn later(
+        &mut self,
+        class: RetryClass,
+        after: Option<Duration>,
+        what: &str,
+    ) -> Result<Flow, GatewayError> {
+        if class == RetryClass::Permanent || self.state.attempts >= self.limits.attempts {
+            self.finish(RunEnd::ModelFailed, Some(what.to_owned())).await?;
+            return Ok(Flow::Stop);
+        }
+        let backoff = palyra_common::queue::Backoff {
+            base: Duration::from_millis(500),
+            cap: Duration::from_mins(1),
+        };
+        let chance = self.options.dice.roll();
+        let wait = palyra_policy::backoff::wait(backoff, self.state.attempts, chance);
+        let wait = after.map_or(wait, |after| after.max(wait));
+        self.push(moved(RunLifecyclePhase::Queued, Some(what.to_owned())));
+        let due = self.options.clock.now() + wait;
+        self.wait(Then::Later(Some(due))).await
+    }
+}
+
+pub(super) fn moved(phase: RunLifecyclePhase, reason: Option<String>) -> TapeEvent {
+    TapeEvent::RunPhase(Phase { phase, reason })
+}
+
+/// Whether a question may be acted on.
+pub(super) fn is_yes(state: ApprovalState) -> bool {
+    state == ApprovalState::Approved
+}

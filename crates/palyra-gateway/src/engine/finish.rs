@@ -1,0 +1,130 @@
+//! The end of a run: what it was, and what is said about it.
+
+use palyra_common::runtime_contracts::{RunEnd, RunLifecyclePhase};
+use palyra_common::tape::{RunFinished, TapeEvent};
+use palyra_common::time::Duration;
+use palyra_connector_core::{CleanText, Envelope, Operation, Release};
+use palyra_policy::run::RunState;
+
+use super::commit::{Committed, Then};
+use super::drive::{Held, moved};
+use crate::error::GatewayError;
+use crate::router::reply_envelope;
+
+/// What every platform takes in one message.
+const MAX_TEXT: usize = 2_000;
+/// An answer that is longer is cut: nobody reads it in a channel.
+const MAX_PARTS: usize = 16;
+/// How long a run waits whose answer does not fit into its queue.
+const QUEUE_FULL_FOR: Duration = Duration::from_secs(30);
+
+impl Held {
+    /// Ends the run, and delivers what it has to say.
+    pub(super) async fn finish(
+        &mut self,
+        end: RunEnd,
+        detail: Option<String>,
+    ) -> Result<(), GatewayError> {
+        let phase = ended_as(end, &self.state);
+        let answer = self.clean(&answer(end, &self.state.said, detail.as_deref()));
+        if let Some(attempt) = self.state.asked {
+            let charged = self.reserved().await;
+            self.abandon(self.state.turns + 1, attempt, "the run has ended", charged);
+        }
+        let finished = RunFinished { phase, end, answer: answer.clone(), detail };
+        self.beside.send.extend(self.reply(phase, &answer)?);
+        self.progress = true;
+        let (pending, state) = (self.pending.clone(), self.state.clone());
+        self.push(TapeEvent::RunFinished(finished));
+        match self.flush(Then::End(phase, end)).await? {
+            Committed::QueueFull => {
+                // The answer waits until there is room for it.
+                self.pending = pending;
+                self.state = state;
+                self.beside.send.clear();
+                let later = self.options.clock.now() + QUEUE_FULL_FOR;
+                self.push(moved(RunLifecyclePhase::Queued, Some("its channel is full".into())));
+                self.flush(Then::Later(Some(later))).await.map(drop)
+            }
+            Committed::Done { .. }
+            | Committed::Lost
+            | Committed::Signalled
+            | Committed::Spent(_) => Ok(()),
+        }
+    }
+
+    /// The message that goes back to where the question came from.
+    fn reply(
+        &self,
+        phase: RunLifecyclePhase,
+        answer: &str,
+    ) -> Result<Option<Envelope>, GatewayError> {
+        let stopped = phase == RunLifecyclePhase::Aborted;
+        let Some((connector, conversation)) = self.session.reply_to.as_ref().filter(|_| !stopped)
+        else {
+            return Ok(None);
+        };
+        let reply_to = self.run.answers.as_deref().and_then(|id| id.parse().ok());
+        let parts: Vec<_> = CleanText::pieces(answer, MAX_TEXT, &*self.options.outgoing)
+            .into_iter()
+            .take(MAX_PARTS)
+            .map(|text| Operation::Send { text, reply_to: reply_to.clone() })
+            .collect();
+        if parts.is_empty() {
+            return Ok(None);
+        }
+        // One answer to one message, under one name.
+        let id = match &reply_to {
+            Some(message) => reply_envelope(connector, message)?,
+            None => format!("run-{}", self.run.id)
+                .parse()
+                .map_err(|error| GatewayError::Invalid(format!("{error}")))?,
+        };
+        let (connector, conversation) = (connector.clone(), conversation.clone());
+        Ok(Some(Envelope { connector, id, conversation, parts, release: Release::AtOnce }))
+    }
+}
+
+/// The phase in which a run ends: what gave an answer is completed, also if a limit cut it.
+fn ended_as(end: RunEnd, state: &RunState) -> RunLifecyclePhase {
+    match end {
+        RunEnd::Answered
+        | RunEnd::TurnLimit
+        | RunEnd::ToolCallLimit
+        | RunEnd::TimeLimit
+        | RunEnd::TokenLimit
+        | RunEnd::CostLimit
+        | RunEnd::ModelRefused => RunLifecyclePhase::Completed,
+        RunEnd::BudgetSpent if state.turns > 0 => RunLifecyclePhase::Completed,
+        RunEnd::BudgetSpent | RunEnd::ModelFailed | RunEnd::CrashLoop | RunEnd::Misconfigured => {
+            RunLifecyclePhase::Failed
+        }
+        RunEnd::Stopped => RunLifecyclePhase::Aborted,
+        RunEnd::DeadlinePassed => RunLifecyclePhase::Expired,
+    }
+}
+
+/// What is said at the end: the answer, or what there is of it and why there is no more.
+fn answer(end: RunEnd, said: &str, detail: Option<&str>) -> String {
+    let because = match end {
+        RunEnd::Answered => return said.to_owned(),
+        RunEnd::TurnLimit => "I stopped: the limit of turns is reached",
+        RunEnd::ToolCallLimit => "I stopped: the limit of tool calls is reached",
+        RunEnd::TimeLimit => "I stopped: the time limit is reached",
+        RunEnd::TokenLimit => "I stopped: the limit of tokens is reached",
+        RunEnd::CostLimit => "I stopped: the limit of cost is reached",
+        RunEnd::BudgetSpent => "I stopped: the budget is spent",
+        RunEnd::ModelFailed => "I could not answer: the model failed",
+        RunEnd::ModelRefused if !said.is_empty() => return said.to_owned(),
+        RunEnd::ModelRefused => "The model refused to answer",
+        RunEnd::CrashLoop => "I could not answer: this failed several times",
+        RunEnd::Misconfigured => "I could not answer: this agent is not set up",
+        RunEnd::Stopped => "Stopped",
+        RunEnd::DeadlinePassed => "I could not answer in time",
+    };
+    let note = match detail {
+        Some(detail) if end != RunEnd::Stopped => format!("[{because}: {detail}]"),
+        Some(_) | None => format!("[{because}]"),
+    };
+    if said.is_empty() { note } else { format!("{said}\n\n{note}") }
+}

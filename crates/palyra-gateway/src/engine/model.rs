@@ -1,0 +1,119 @@
+//! Asking models: the port, and one attempt with what streams out of it.
+
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use futures_util::future::BoxFuture;
+use palyra_common::runtime_contracts::RetryClass;
+use palyra_models::{Completion, Delta, DeltaSink, ModelRequest};
+use palyra_policy::budget::Amount;
+use tokio::sync::Notify;
+
+/// Pieces of an answer are written down at most this often.
+const WRITE_EVERY: Duration = Duration::from_millis(100);
+
+/// Asks the models of an agent, in their order.
+pub trait Thinker: Send + Sync {
+    /// Asks. Dropping the future ends the call.
+    fn think<'a>(
+        &'a self,
+        models: &'a [String],
+        request: &'a ModelRequest,
+        sink: &'a mut dyn DeltaSink,
+    ) -> BoxFuture<'a, Result<Thought, ThoughtError>>;
+
+    /// What an answer could take at most.
+    fn worst_case(&self, models: &[String], request: &ModelRequest) -> Amount;
+
+    /// How many tokens a text is.
+    fn tokens(&self, text: &str) -> u64;
+}
+
+/// An answer, and what it took.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Thought {
+    /// The answer.
+    pub completion: Completion,
+    /// What it cost.
+    pub spent: Amount,
+}
+
+/// Why there is no answer.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{what}")]
+pub struct ThoughtError {
+    /// In words, without anything that was said.
+    pub what: String,
+    /// Whether to try again.
+    pub class: RetryClass,
+    /// Not before this is over.
+    pub after: Option<palyra_common::time::Duration>,
+}
+
+/// What came of an attempt.
+pub enum Asked<T> {
+    /// This.
+    Answered(T),
+    /// It was broken off.
+    Interrupted,
+}
+
+/// Collects an answer as it streams.
+#[derive(Default)]
+pub(super) struct Stream {
+    text: Mutex<Streamed>,
+    grown: Notify,
+}
+
+#[derive(Default)]
+struct Streamed {
+    waiting: String,
+    seen: u64,
+}
+
+pub(super) struct Sink(pub(super) Arc<Stream>);
+
+impl DeltaSink for Sink {
+    fn delta(&mut self, delta: Delta<'_>) {
+        match delta {
+            Delta::Text(text) => self.0.lock().waiting.push_str(text),
+            _ => return,
+        }
+        self.0.grown.notify_one();
+    }
+
+    fn restart(&mut self) {
+        *self.0.lock() = Streamed::default();
+    }
+}
+
+impl Stream {
+    fn lock(&self) -> std::sync::MutexGuard<'_, Streamed> {
+        self.text.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// What has come since the last call, and how many characters came before it.
+    pub(super) fn take(&self) -> Option<(u64, String)> {
+        let mut text = self.lock();
+        if text.waiting.is_empty() {
+            return None;
+        }
+        let (offset, piece) = (text.seen, std::mem::take(&mut text.waiting));
+        text.seen += u64::try_from(piece.chars().count()).unwrap_or(0);
+        Some((offset, piece))
+    }
+
+    /// Whether anything has come at all.
+    pub(super) fn has_begun(&self) -> bool {
+        let text = self.lock();
+        text.seen > 0 || !text.waiting.is_empty()
+    }
+
+    /// Returns when there is something to write, and it is time to.
+    pub(super) async fn due(&self, last: Option<tokio::time::Instant>) {
+        self.grown.notified().await;
+        if let Some(last) = last {
+            tokio::time::sleep_until(last + WRITE_EVERY).await;
+        }
+    }
+}

@@ -1,0 +1,217 @@
+//! The worker of a node: takes runs that are due, and looks after those that it has.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+use std::time::Duration;
+
+use palyra_common::ids::RunId;
+use palyra_common::time::Timestamp;
+use palyra_storage::lease::{Lease, LeaseName, is_held};
+use palyra_storage::{StorageError, Tx};
+use tokio::sync::Notify;
+use tokio::task::{Id, JoinSet};
+
+use super::drive::Held;
+use super::{EngineOptions, TOPIC};
+use crate::approvals::expire_overdue;
+use crate::store::run_signals;
+use crate::store::runs::{self, Run};
+
+/// How often to look without having been told: a notice can be missed, and a node can die.
+const LOOK_AT_LEAST_EVERY: Duration = Duration::from_secs(2);
+/// How long to leave a run alone that could not be worked on.
+const AFTER_TROUBLE: Duration = Duration::from_secs(1);
+/// How long what is under way may go on at the stop.
+const DRAIN: Duration = Duration::from_secs(5);
+
+/// Works on the runs that this node has room for.
+pub struct Engine {
+    options: Arc<EngineOptions>,
+}
+
+struct Worker {
+    options: Arc<EngineOptions>,
+    lease: Lease,
+    tasks: JoinSet<()>,
+    active: HashMap<RunId, Arc<Notify>>,
+    by_task: HashMap<Id, RunId>,
+}
+
+impl Engine {
+    /// An engine that does not run yet.
+    pub fn new(options: EngineOptions) -> Self {
+        Self { options: Arc::new(options) }
+    }
+
+    /// Runs until `shutdown`, then lets what is under way end for a moment, and gives the rest back.
+    pub async fn run(self, shutdown: impl Future<Output = ()>) {
+        tokio::pin!(shutdown);
+        loop {
+            let lease = tokio::select! {
+                lease = self.lease() => lease,
+                () = &mut shutdown => return,
+            };
+            let worker = Worker {
+                options: self.options.clone(),
+                lease,
+                tasks: JoinSet::new(),
+                active: HashMap::new(),
+                by_task: HashMap::new(),
+            };
+            if worker.work(&mut shutdown).await {
+                return;
+            }
+        }
+    }
+
+    /// The lease under which this node works.
+    async fn lease(&self) -> Lease {
+        let name = LeaseName::new(format!("engine:{}", self.options.db.incarnation()));
+        loop {
+            match self.options.leases.try_take(&name).await {
+                Ok(Some(lease)) => return lease,
+                Ok(None) => {}
+                Err(error) => tracing::warn!(%error, "no runs can be taken now; trying again"),
+            }
+            tokio::time::sleep(AFTER_TROUBLE).await;
+        }
+    }
+}
+
+impl Worker {
+    /// Works until the lease is lost, or `shutdown`: then it says so.
+    async fn work(mut self, shutdown: &mut (impl Future<Output = ()> + Unpin)) -> bool {
+        let mut told = self.options.db.subscribe(TOPIC);
+        let mut next = Duration::ZERO;
+        loop {
+            tokio::select! {
+                () = told.changed() => {}
+                () = tokio::time::sleep(next) => {}
+                Some(ended) = self.tasks.join_next_with_id() => self.has_ended(ended),
+                () = &mut *shutdown => {
+                    self.stop().await;
+                    return true;
+                }
+            }
+            if !self.options.leases.holds(&self.lease) {
+                // Whoever frees our runs is right to: nothing that we still write counts.
+                self.tasks.shutdown().await;
+                return false;
+            }
+            next = match self.look().await {
+                Ok(due) => {
+                    let now = self.options.clock.now();
+                    let until = due.map_or(LOOK_AT_LEAST_EVERY, |due| due.since(now).into());
+                    until.clamp(Duration::from_millis(5), LOOK_AT_LEAST_EVERY)
+                }
+                Err(error) => {
+                    tracing::warn!(%error, "runs could not be looked after; trying again");
+                    AFTER_TROUBLE
+                }
+            };
+        }
+    }
+
+    /// Takes what is due and there is room for. Says when to look again.
+    async fn look(&mut self) -> Result<Option<Timestamp>, StorageError> {
+        let (now, token) = (self.options.clock.now(), self.lease.token());
+        let read = move |tx: &mut Tx<'_>| {
+            let mine = runs::of_worker(tx, token)?;
+            let signalled = run_signals::for_worker(tx, token)?;
+            let mut gone = Vec::new();
+            for worker in runs::workers(tx)? {
+                if worker != token && !is_held(tx, worker, now)? {
+                    gone.push(worker);
+                }
+            }
+            let due = runs::next_due(tx)?;
+            Ok((mine, signalled, gone, due))
+        };
+        let (mine, signalled, gone, due) = self.options.db.read(read).await?;
+        for run in signalled {
+            if let Some(signalled) = self.active.get(&run) {
+                signalled.notify_one();
+            }
+        }
+        for run in mine {
+            if !self.active.contains_key(&run.id) && self.room() > 0 {
+                self.begin(run);
+            }
+        }
+        let room = u32::try_from(self.room()).unwrap_or(u32::MAX);
+        let claimable = due.is_some_and(|due| due <= now) || !gone.is_empty();
+        if room > 0 && claimable {
+            let claim = move |tx: &mut Tx<'_>| {
+                for worker in &gone {
+                    if !is_held(tx, *worker, now)? {
+                        runs::free(tx, *worker, now)?;
+                    }
+                }
+                runs::claim(tx, token, now, room)
+            };
+            for run in self.options.db.write(claim).await? {
+                self.begin(run);
+            }
+        }
+        let expiry = expire_overdue(&self.options.db, now).await?;
+        let due = self.options.db.read(runs::next_due).await?.filter(|_| self.room() > 0);
+        Ok(due.into_iter().chain(expiry).min())
+    }
+
+    fn room(&self) -> usize {
+        self.options.capacity.saturating_sub(self.active.len())
+    }
+
+    fn begin(&mut self, run: Run) {
+        if self.active.contains_key(&run.id) {
+            return;
+        }
+        let (id, signalled) = (run.id, Arc::new(Notify::new()));
+        let (options, worker) = (self.options.clone(), self.lease.token());
+        self.active.insert(id, signalled.clone());
+        let task = self.tasks.spawn(async move {
+            let driven = match Held::load(options, worker, run, signalled).await {
+                Ok(held) => held.drive().await,
+                Err(error) => Err(error),
+            };
+            if let Err(error) = driven {
+                tracing::warn!(run = %id, %error, "a run could not be worked on; trying again");
+                tokio::time::sleep(AFTER_TROUBLE).await;
+            }
+        });
+        self.by_task.insert(task.id(), id);
+    }
+
+    fn has_ended(&mut self, ended: Result<(Id, ()), tokio::task::JoinError>) {
+        let id = match &ended {
+            Ok((id, ())) => *id,
+            Err(error) => error.id(),
+        };
+        if let Some(run) = self.by_task.remove(&id) {
+            self.active.remove(&run);
+            if let Err(error) = ended {
+                tracing::error!(%run, %error, "working on a run did not end well");
+            }
+        }
+    }
+
+    async fn stop(mut self) {
+        let end = async { while self.tasks.join_next().await.is_some() {} };
+        if tokio::time::timeout(DRAIN, end).await.is_err() {
+            self.tasks.shutdown().await;
+        }
+        let (now, token) = (self.options.clock.now(), self.lease.token());
+        let give_back = move |tx: &mut Tx<'_>| {
+            for run in runs::of_worker(tx, token)? {
+                runs::give_back(tx, run.id, token, now)?;
+            }
+            Ok(())
+        };
+        if let Err(error) = self.options.db.write(give_back).await {
+            tracing::warn!(%error, "runs could not be given back; others take them over");
+        }
+        if let Err(error) = self.options.leases.release(self.lease).await {
+            tracing::warn!(%error, "the lease of the engine could not be given back");
+        }
+    }
+}

@@ -1,0 +1,271 @@
+//! Conversations and the runs in them, for those who begin, watch and stop them.
+
+use std::sync::Arc;
+
+use palyra_common::ids::{AgentId, RunId, SessionId};
+use palyra_common::runtime_contracts::{RunEnd, RunLifecyclePhase, ToolOutcome};
+use palyra_common::tape::{Input, Phase, RunFinished, TapeEntry, TapeEvent};
+use palyra_common::time::{Clock, Timestamp};
+use palyra_connector_core::Trail;
+use palyra_policy::run::{Event, phase};
+use palyra_storage::approval::{self, Decision};
+use palyra_storage::once::{Claim, Once};
+use palyra_storage::{Database, StorageError, Tx, new_id};
+
+use crate::engine::{
+    NewInput, Place, Signal, Submitted, TOPIC, append, let_go, rejoin, settle, submit, tell_parent,
+};
+use crate::error::GatewayError;
+use crate::store::runs::Run;
+use crate::store::sessions::{NewSession, Session};
+use crate::store::{agents, run_signals, runs, sessions, tape};
+
+/// The longest input, in bytes.
+pub const MAX_INPUT_BYTES: usize = 256 * 1024;
+
+/// Sessions and runs. Cheap to clone.
+#[derive(Clone)]
+pub struct Sessions {
+    db: Database,
+    clock: Arc<dyn Clock>,
+}
+
+/// What somebody wants of a run.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Wish {
+    /// End it.
+    Abort,
+    /// Let it wait.
+    Pause,
+    /// Let it go on.
+    Resume,
+}
+
+impl Sessions {
+    /// Those in `db`.
+    pub fn new(db: Database, clock: Arc<dyn Clock>) -> Self {
+        Self { db, clock }
+    }
+
+    /// Begins a conversation with an agent.
+    pub async fn begin(
+        &self,
+        agent: AgentId,
+        surface: &'static str,
+        title: String,
+    ) -> Result<Session, GatewayError> {
+        let (now, id) = (self.clock.now(), new_id::<SessionId>());
+        let begin = move |tx: &mut Tx<'_>| -> Result<Session, GatewayError> {
+            if agents::one(tx, &agent)?.is_none() {
+                return Err(GatewayError::NoAgent(agent.clone()));
+            }
+            let (key, title) = (id.to_string(), title.as_str());
+            let new = NewSession { id, key: &key, agent: &agent, surface, title, reply_to: None };
+            sessions::add(tx, &new, now)?;
+            sessions::one(tx, id)?.ok_or(GatewayError::NoSession(id))
+        };
+        self.db.try_write(begin).await
+    }
+
+    /// Says something in a conversation. With `once`, saying it again changes nothing.
+    pub async fn say(
+        &self,
+        session: SessionId,
+        input: Input,
+        once: Option<(palyra_common::Principal, Once)>,
+    ) -> Result<Submitted, GatewayError> {
+        if input.text.trim().is_empty() {
+            return Err(GatewayError::Invalid("there is nothing in the message".to_owned()));
+        }
+        if input.text.len() > MAX_INPUT_BYTES {
+            let what = format!("a message has at most {MAX_INPUT_BYTES} bytes");
+            return Err(GatewayError::Invalid(what));
+        }
+        let now = self.clock.now();
+        let say = move |tx: &mut Tx<'_>| -> Result<Submitted, GatewayError> {
+            let new = NewInput {
+                place: Place::Session(session),
+                input: input.clone(),
+                answers: None,
+                parent: None,
+                worker: None,
+            };
+            let submitted = submit(tx, &new, now)?;
+            let Some((by, once)) = &once else { return Ok(submitted) };
+            match once.claim(tx, by, &submitted.run.to_string(), now)? {
+                Claim::First => Ok(submitted),
+                Claim::Again { made } => Err(GatewayError::Before(made)),
+                Claim::Taken => Err(GatewayError::KeyTaken),
+            }
+        };
+        match self.db.try_write(say).await {
+            // Undone, and told what was made the first time.
+            Err(GatewayError::Before(made)) => {
+                let run = made.parse().map_err(|_| GatewayError::KeyTaken)?;
+                Ok(Submitted { run, session })
+            }
+            said => said,
+        }
+    }
+
+    /// One conversation.
+    pub async fn get(&self, id: SessionId) -> Result<Session, GatewayError> {
+        let found = self.db.read(move |tx| sessions::one(tx, id)).await?;
+        found.ok_or(GatewayError::NoSession(id))
+    }
+
+    /// Conversations, the newest first.
+    pub async fn list(
+        &self,
+        after: Option<(Timestamp, SessionId)>,
+        limit: u32,
+    ) -> Result<Vec<Session>, StorageError> {
+        self.db.read(move |tx| sessions::list(tx, after, limit)).await
+    }
+
+    /// Names a conversation.
+    pub async fn rename(&self, id: SessionId, title: String) -> Result<Session, GatewayError> {
+        let now = self.clock.now();
+        let rename = move |tx: &mut Tx<'_>| -> Result<Session, GatewayError> {
+            sessions::lock(tx, id)?.ok_or(GatewayError::NoSession(id))?;
+            sessions::rename(tx, id, &title, now)?;
+            sessions::one(tx, id)?.ok_or(GatewayError::NoSession(id))
+        };
+        self.db.try_write(rename).await
+    }
+
+    /// Puts a conversation away. What is under way in it goes on.
+    pub async fn archive(&self, id: SessionId) -> Result<(), GatewayError> {
+        let now = self.clock.now();
+        let archive = move |tx: &mut Tx<'_>| -> Result<(), GatewayError> {
+            sessions::lock(tx, id)?.ok_or(GatewayError::NoSession(id))?;
+            Ok(sessions::archive(tx, id, now)?)
+        };
+        self.db.try_write(archive).await
+    }
+
+    /// One run.
+    pub async fn run(&self, id: RunId) -> Result<Run, GatewayError> {
+        let found = self.db.read(move |tx| runs::one(tx, id)).await?;
+        found.ok_or(GatewayError::NoRun(id))
+    }
+
+    /// Runs, the newest first.
+    pub async fn runs(
+        &self,
+        after: Option<RunId>,
+        session: Option<SessionId>,
+        phase: Option<RunLifecyclePhase>,
+        limit: u32,
+    ) -> Result<Vec<Run>, StorageError> {
+        self.db.read(move |tx| runs::list(tx, after, session, phase, limit)).await
+    }
+
+    /// The events of a run behind `after`.
+    pub async fn tape(
+        &self,
+        run: RunId,
+        after: i64,
+        limit: u32,
+    ) -> Result<Vec<TapeEntry>, StorageError> {
+        self.db.read(move |tx| tape::after(tx, run, after, limit)).await
+    }
+
+    /// Stops a run, or lets it wait or go on. One that a worker has is told; it obeys at once.
+    pub async fn wish(
+        &self,
+        id: RunId,
+        wish: Wish,
+        by: String,
+        trail: Trail,
+    ) -> Result<Run, GatewayError> {
+        let now = self.clock.now();
+        let obey = move |tx: &mut Tx<'_>| -> Result<Run, GatewayError> {
+            let found = runs::one(tx, id)?.ok_or(GatewayError::NoRun(id))?;
+            let session = sessions::lock(tx, found.session)?;
+            let session = session.ok_or(GatewayError::NoSession(found.session))?;
+            let run = runs::lock(tx, id)?.ok_or(GatewayError::NoRun(id))?;
+            let (event, wanted) = match wish {
+                Wish::Abort => (Event::Aborted, "stopped"),
+                Wish::Pause => (Event::Paused, "paused"),
+                Wish::Resume => (Event::Resumed, "resumed"),
+            };
+            let now_in = run.phase;
+            let Some(to) = phase(now_in, event) else {
+                return Err(GatewayError::NotNow { run: id, phase: now_in, wanted });
+            };
+            trail.clone().into_iter().for_each(|entry| tx.record(entry));
+            if run.worker.is_some() {
+                let signal = match wish {
+                    Wish::Abort => Signal::Abort { by: by.clone() },
+                    Wish::Pause => Signal::Pause { by: by.clone() },
+                    Wish::Resume => return Ok(run),
+                };
+                run_signals::add(tx, id, &signal, now)?;
+                tx.notify(TOPIC);
+                return Ok(run);
+            }
+            match wish {
+                Wish::Abort => end(tx, &session, &run, &by, now)?,
+                Wish::Pause => pause(tx, &session, &run, to, &by, now)?,
+                Wish::Resume => {
+                    append(tx, id, &[moved(to, &by)], now)?;
+                    rejoin(tx, &session, id, now)?;
+                }
+            }
+            runs::one(tx, id)?.ok_or(GatewayError::NoRun(id))
+        };
+        self.db.try_write(obey).await
+    }
+}
+
+/// Ends a run that no worker has.
+fn end(
+    tx: &mut Tx<'_>,
+    session: &Session,
+    run: &Run,
+    by: &str,
+    now: Timestamp,
+) -> Result<(), GatewayError> {
+    let (phase, end) = (RunLifecyclePhase::Aborted, RunEnd::Stopped);
+    let detail = Some(format!("stopped by {by}"));
+    let finished = RunFinished { phase, end, answer: "[Stopped]".to_owned(), detail };
+    append(tx, run.id, &[TapeEvent::RunFinished(finished)], now)?;
+    let history = sessions::take_history(tx, session.id, now)?;
+    runs::set(tx, run.id, phase, None, Some((history, end)), now)?;
+    run_signals::forget(tx, run.id)?;
+    for open in approval::pending_of_run(tx, run.id)? {
+        let state = palyra_common::runtime_contracts::ApprovalState::Cancelled;
+        let reason = Some("the run was stopped".to_owned());
+        approval::decide(tx, open.id, &Decision { state, at: now, by: None, reason })?;
+    }
+    settle(tx, run.id, palyra_policy::budget::Amount::default(), now)?;
+    if session.holder == Some(run.id) {
+        let_go(tx, session.id, now)?;
+    }
+    if let Some((parent, call)) = &run.parent {
+        let told = (ToolOutcome::Failed, format!("the delegated run {} was stopped", run.id));
+        tell_parent(tx, (*parent, call), told, now)?;
+    }
+    Ok(())
+}
+
+fn pause(
+    tx: &mut Tx<'_>,
+    session: &Session,
+    run: &Run,
+    to: RunLifecyclePhase,
+    by: &str,
+    now: Timestamp,
+) -> Result<(), GatewayError> {
+    append(tx, run.id, &[moved(to, by)], now)?;
+    runs::set(tx, run.id, to, None, None, now)?;
+    if session.holder == Some(run.id) {
+        let_go(tx, session.id, now)?;
+    }
+    Ok(())
+}
+
+fn moved(phase: RunLifecyclePhase, by: &str) -> TapeEvent {
+    TapeEvent::RunPhase(Phase { phase, reason: Some(format!("by {by}")) })
+}

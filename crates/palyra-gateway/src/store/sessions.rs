@@ -1,0 +1,213 @@
+//! `sessions`: conversations with agents.
+
+use palyra_common::ids::{AgentId, ConnectorId, ConversationId, RunId, SessionId};
+use palyra_common::time::Timestamp;
+use palyra_storage::{Row, Sql, StorageError, Tx, claim_sql, params, sql, text};
+
+macro_rules! columns {
+    () => {
+        "id, key, agent, surface, title, connector_id, conversation, next_run, next_history, holder,
+         archived_at, created_at, changed_at"
+    };
+}
+
+const ADD: Sql = sql!(
+    "INSERT INTO sessions (id, key, agent, surface, title, connector_id, conversation, next_run,
+         next_history, created_at, changed_at)
+     VALUES ($1, $2, $3, $4, $5, $6, $7, 1, 1, $8, $8) ON CONFLICT (key) DO NOTHING"
+);
+
+/// Whoever changes a session or the order of its runs does this first.
+const LOCK: Sql =
+    sql!(concat!("UPDATE sessions SET key = key WHERE id = $1 RETURNING ", columns!()));
+
+const LOCK_BY_KEY: Sql =
+    sql!(concat!("UPDATE sessions SET key = key WHERE key = $1 RETURNING ", columns!()));
+
+const ONE: Sql = sql!(concat!("SELECT ", columns!(), " FROM sessions WHERE id = $1"));
+
+const EXISTS: Sql = sql!("SELECT count(*) FROM sessions WHERE key = $1");
+
+const NEXT_RUN: Sql =
+    sql!("UPDATE sessions SET next_run = next_run + 1, holder = $2, changed_at = $3 WHERE id = $1");
+
+const HOLD: Sql = sql!("UPDATE sessions SET holder = $2 WHERE id = $1");
+
+const NEXT_HISTORY: Sql = sql!(
+    "UPDATE sessions SET next_history = next_history + 1, changed_at = $2 WHERE id = $1
+     RETURNING next_history"
+);
+
+const RENAME: Sql = sql!("UPDATE sessions SET title = $2, changed_at = $3 WHERE id = $1");
+
+const ARCHIVE: Sql = sql!("UPDATE sessions SET archived_at = $2, changed_at = $2 WHERE id = $1");
+
+/// The newest first.
+const LIST: Sql = sql!(concat!(
+    "SELECT ",
+    columns!(),
+    " FROM sessions WHERE (changed_at < $1 OR changed_at = $1 AND id < $2) AND archived_at IS NULL
+     ORDER BY changed_at DESC, id DESC LIMIT $3"
+));
+
+/// Those without a run.
+const SWEEP: Sql = claim_sql!(
+    "DELETE FROM sessions WHERE id IN (
+         SELECT id FROM sessions WHERE changed_at < $1 AND holder IS NULL
+             AND NOT EXISTS (SELECT 1 FROM runs WHERE runs.session_id = sessions.id)
+         ORDER BY changed_at LIMIT $2",
+    ")"
+);
+
+/// A session as it is kept.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Session {
+    /// Its id.
+    pub id: SessionId,
+    /// What makes it the same conversation: a channel and a place in it, or its id.
+    pub key: String,
+    /// The agent.
+    pub agent: AgentId,
+    /// Where people talk to it.
+    pub surface: String,
+    /// What it is about.
+    pub title: String,
+    /// Where answers go. Nothing: they are read from the tape.
+    pub reply_to: Option<(ConnectorId, ConversationId)>,
+    /// The place of the next run.
+    pub(crate) next_run: i64,
+    /// The place in the history of the run that ends next.
+    pub(crate) next_history: i64,
+    /// The run that has it now.
+    pub holder: Option<RunId>,
+    /// When it was put away.
+    pub archived_at: Option<Timestamp>,
+    /// When it began.
+    pub created_at: Timestamp,
+    /// When something last happened in it.
+    pub changed_at: Timestamp,
+}
+
+/// A session that is to be.
+#[derive(Debug, Clone)]
+pub(crate) struct NewSession<'a> {
+    pub(crate) id: SessionId,
+    pub(crate) key: &'a str,
+    pub(crate) agent: &'a AgentId,
+    pub(crate) surface: &'a str,
+    pub(crate) title: &'a str,
+    pub(crate) reply_to: Option<(&'a ConnectorId, &'a ConversationId)>,
+}
+
+/// Says whether there was none with that key.
+pub(crate) fn add(
+    tx: &mut Tx<'_>,
+    new: &NewSession<'_>,
+    now: Timestamp,
+) -> Result<bool, StorageError> {
+    let (connector, conversation) = new.reply_to.unzip();
+    let params = params![
+        text(new.id),
+        new.key,
+        new.agent.as_str(),
+        new.surface,
+        new.title,
+        connector.map(ConnectorId::as_str),
+        conversation.map(ConversationId::as_str),
+        now,
+    ];
+    Ok(tx.execute(&ADD, params)? == 1)
+}
+
+pub(crate) fn lock(tx: &mut Tx<'_>, id: SessionId) -> Result<Option<Session>, StorageError> {
+    tx.query_opt(&LOCK, params![text(id)], read)
+}
+
+pub(crate) fn lock_by_key(tx: &mut Tx<'_>, key: &str) -> Result<Option<Session>, StorageError> {
+    tx.query_opt(&LOCK_BY_KEY, params![key], read)
+}
+
+pub(crate) fn one(tx: &mut Tx<'_>, id: SessionId) -> Result<Option<Session>, StorageError> {
+    tx.query_opt(&ONE, params![text(id)], read)
+}
+
+pub(crate) fn exists(tx: &mut Tx<'_>, key: &str) -> Result<bool, StorageError> {
+    Ok(tx.query_one(&EXISTS, params![key], |row| row.get::<i64>(0))? > 0)
+}
+
+/// Counts a run that was added, and says who has the session from now on.
+pub(crate) fn count_run(
+    tx: &mut Tx<'_>,
+    id: SessionId,
+    holder: RunId,
+    now: Timestamp,
+) -> Result<(), StorageError> {
+    tx.execute(&NEXT_RUN, params![text(id), text(holder), now]).map(drop)
+}
+
+pub(crate) fn hold(
+    tx: &mut Tx<'_>,
+    id: SessionId,
+    holder: Option<RunId>,
+) -> Result<(), StorageError> {
+    tx.execute(&HOLD, params![text(id), holder.map(text)]).map(drop)
+}
+
+/// The place in the history of a run that ends.
+pub(crate) fn take_history(
+    tx: &mut Tx<'_>,
+    id: SessionId,
+    now: Timestamp,
+) -> Result<i64, StorageError> {
+    Ok(tx.query_one(&NEXT_HISTORY, params![text(id), now], |row| row.get::<i64>(0))? - 1)
+}
+
+pub(crate) fn rename(
+    tx: &mut Tx<'_>,
+    id: SessionId,
+    title: &str,
+    now: Timestamp,
+) -> Result<(), StorageError> {
+    tx.execute(&RENAME, params![text(id), title, now]).map(drop)
+}
+
+pub(crate) fn archive(tx: &mut Tx<'_>, id: SessionId, now: Timestamp) -> Result<(), StorageError> {
+    tx.execute(&ARCHIVE, params![text(id), now]).map(drop)
+}
+
+/// Sessions that are not put away, the newest first, behind `after`.
+pub(crate) fn list(
+    tx: &mut Tx<'_>,
+    after: Option<(Timestamp, SessionId)>,
+    limit: u32,
+) -> Result<Vec<Session>, StorageError> {
+    let (at, id) = after.unzip();
+    let id = id.map(|id| id.to_string()).unwrap_or_default();
+    tx.query(&LIST, params![at.unwrap_or(Timestamp::MAX), &id, limit], read)
+}
+
+pub(crate) fn sweep(tx: &mut Tx<'_>, before: Timestamp, limit: u32) -> Result<u64, StorageError> {
+    tx.execute(&SWEEP, params![before, limit])
+}
+
+fn read(row: &Row<'_>) -> Result<Session, StorageError> {
+    let parsed = |index: usize| -> Result<Option<String>, StorageError> { row.get(index) };
+    let reply_to = match (parsed(5)?, parsed(6)?) {
+        (Some(_), Some(_)) => Some((row.parse(5)?, row.parse(6)?)),
+        _ => None,
+    };
+    Ok(Session {
+        id: row.parse(0)?,
+        key: row.get(1)?,
+        agent: row.parse(2)?,
+        surface: row.get(3)?,
+        title: row.get(4)?,
+        reply_to,
+        next_run: row.get(7)?,
+        next_history: row.get(8)?,
+        holder: parsed(9)?.map(|_| row.parse(9)).transpose()?,
+        archived_at: row.get(10)?,
+        created_at: row.get(11)?,
+        changed_at: row.get(12)?,
+    })
+}

@@ -1,0 +1,73 @@
+//! Thinking with the models of this installation.
+
+use std::sync::Arc;
+
+use futures_util::FutureExt;
+use futures_util::future::BoxFuture;
+use palyra_common::runtime_contracts::RetryClass;
+use palyra_models::{
+    DeltaSink, ModelName, ModelRequest, Models, cost, count_request, count_tokens,
+};
+use palyra_policy::budget::Amount;
+
+use crate::engine::{Thinker, Thought, ThoughtError};
+
+/// Asks the models that an operator has set up.
+pub struct ModelThinker {
+    models: Arc<Models>,
+}
+
+impl ModelThinker {
+    /// With these models.
+    pub fn new(models: Arc<Models>) -> Self {
+        Self { models }
+    }
+
+    /// The models by their names. What is no name of a model is none of them.
+    fn named(names: &[String]) -> Vec<ModelName> {
+        names.iter().filter_map(|name| name.parse().ok()).collect()
+    }
+}
+
+impl Thinker for ModelThinker {
+    fn think<'a>(
+        &'a self,
+        models: &'a [String],
+        request: &'a ModelRequest,
+        sink: &'a mut dyn DeltaSink,
+    ) -> BoxFuture<'a, Result<Thought, ThoughtError>> {
+        async move {
+            let list = Self::named(models);
+            if list.is_empty() {
+                let what = "the agent names no model: give it one".to_owned();
+                return Err(ThoughtError { what, class: RetryClass::Permanent, after: None });
+            }
+            let answer = match self.models.complete(&list, request, sink).await {
+                Ok(answer) => answer,
+                Err(error) => {
+                    let (class, after) = (error.retry_class(), error.retry_after());
+                    return Err(ThoughtError { what: error.to_string(), class, after });
+                }
+            };
+            let usage = answer.completion.usage;
+            let price = self.models.info(&answer.by).map(|info| info.price).unwrap_or_default();
+            // What was asked in vain may have to be paid, too.
+            let owed =
+                answer.passed_over.iter().map(|passed| passed.owed.0).fold(0, u64::saturating_add);
+            let tokens = usage.input_tokens.saturating_add(usage.output_tokens);
+            let spent = Amount { tokens, micros: cost(usage, price).0.saturating_add(owed) };
+            Ok(Thought { completion: answer.completion, spent })
+        }
+        .boxed()
+    }
+
+    fn worst_case(&self, models: &[String], request: &ModelRequest) -> Amount {
+        let micros = self.models.worst_cost(&Self::named(models), request).0;
+        let tokens = count_request(request).saturating_add(u64::from(request.max_output_tokens));
+        Amount { tokens, micros }
+    }
+
+    fn tokens(&self, text: &str) -> u64 {
+        count_tokens(text)
+    }
+}

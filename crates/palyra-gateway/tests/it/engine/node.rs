@@ -1,0 +1,406 @@
+//! A node that works on runs, with a model and tools that do what a test says.
+
+use std::collections::VecDeque;
+use std::sync::atomic::{AtomicI64, AtomicU32, Ordering};
+use std::sync::{Arc, Mutex};
+
+use futures_util::FutureExt;
+use futures_util::future::{BoxFuture, ready};
+use palyra_common::agent::AgentSpec;
+use palyra_common::ids::{ApprovalId, RunId, SessionId};
+use palyra_common::runtime_contracts::{
+    ApprovalState, RetryClass, RiskLevel, RunLifecyclePhase, ToolEffect, ToolReach, Trust,
+};
+use palyra_common::tape::{Input, TapeEntry, TapeEvent};
+use palyra_common::time::{Clock, Duration, Timestamp};
+use palyra_connector_core::{Outgoing, SystemDice};
+use palyra_gateway::{
+    Agents, Answer, Approvals, Engine, EngineOptions, GatewayError, Invocation, Run, Sessions,
+    Streams, Thinker, Thought, ThoughtError, Tool, ToolDone, ToolFault, ToolInfo, Toolbox, Verdict,
+    Weighed,
+};
+use palyra_models::{
+    Completion, Delta, DeltaSink, FinishReason, ModelRequest, ToolCall, Turn, Usage,
+};
+use palyra_policy::budget::Amount;
+use palyra_storage::blob::BlobStore;
+use palyra_storage::lease::{LeaseKeeper, Leases};
+use palyra_storage::{Database, SystemClock};
+use tokio::sync::{Notify, oneshot};
+use tokio::task::JoinHandle;
+
+use crate::world::World;
+
+/// The system's time, and what a test adds to it.
+#[derive(Default)]
+pub(super) struct Shifted(AtomicI64);
+
+impl Shifted {
+    pub(super) fn advance(&self, by: Duration) {
+        self.0.fetch_add(i64::try_from(by.as_millis()).unwrap(), Ordering::SeqCst);
+    }
+}
+
+impl Clock for Shifted {
+    fn now(&self) -> Timestamp {
+        let shift = u64::try_from(self.0.load(Ordering::SeqCst)).unwrap();
+        SystemClock.now() + Duration::from_millis(shift)
+    }
+}
+
+/// What the model says next.
+pub(super) enum Says {
+    Text(&'static str),
+    Pieces(&'static [&'static str], Arc<Notify>),
+    Calls(Vec<(&'static str, String)>),
+    Fails(RetryClass),
+    Hangs(Arc<Notify>),
+}
+
+/// A model that says what was written for it, and then that it has nothing to say.
+#[derive(Default)]
+pub(super) struct Script {
+    next: Mutex<VecDeque<Says>>,
+    pub(super) always: Mutex<Option<(&'static str, String)>>,
+    pub(super) asked: Mutex<Vec<ModelRequest>>,
+    pub(super) price: AtomicU32,
+}
+
+impl Script {
+    pub(super) fn then(&self, says: Says) {
+        self.next.lock().unwrap().push_back(says);
+    }
+
+    pub(super) fn times_asked(&self) -> usize {
+        self.asked.lock().unwrap().len()
+    }
+
+    fn thought(&self, text: &str, calls: Vec<(&str, String)>) -> Thought {
+        let finish = if calls.is_empty() { FinishReason::Stop } else { FinishReason::ToolCalls };
+        let call = |(n, (name, arguments)): (usize, (&str, String))| ToolCall {
+            id: format!("call{n}"),
+            name: name.to_owned(),
+            arguments,
+        };
+        let usage = Usage { input_tokens: 7, output_tokens: 3, cached_input_tokens: 0 };
+        let calls = calls.into_iter().enumerate().map(call).collect();
+        let (text, model) = (text.to_owned(), "script".to_owned());
+        let micros = u64::from(self.price.load(Ordering::SeqCst));
+        Thought {
+            completion: Completion { text, calls, finish, usage, model },
+            spent: Amount { tokens: 10, micros },
+        }
+    }
+}
+
+impl Thinker for Script {
+    fn think<'a>(
+        &'a self,
+        _: &'a [String],
+        request: &'a ModelRequest,
+        sink: &'a mut dyn DeltaSink,
+    ) -> BoxFuture<'a, Result<Thought, ThoughtError>> {
+        self.asked.lock().unwrap().push(request.clone());
+        let says = self.next.lock().unwrap().pop_front();
+        async move {
+            match says {
+                None => match self.always.lock().unwrap().clone() {
+                    Some((tool, arguments)) => {
+                        Ok(self.thought("still at it", vec![(tool, arguments)]))
+                    }
+                    None => Ok(self.thought("nothing", Vec::new())),
+                },
+                Some(Says::Text(text)) => Ok(self.thought(text, Vec::new())),
+                Some(Says::Pieces(pieces, go_on)) => {
+                    for piece in pieces {
+                        sink.delta(Delta::Text(piece));
+                        go_on.notified().await;
+                    }
+                    Ok(self.thought(&pieces.concat(), Vec::new()))
+                }
+                Some(Says::Calls(calls)) => Ok(self.thought("", calls)),
+                Some(Says::Fails(class)) => {
+                    Err(ThoughtError { what: "it failed".into(), class, after: None })
+                }
+                Some(Says::Hangs(begun)) => {
+                    begun.notify_one();
+                    std::future::pending().await
+                }
+            }
+        }
+        .boxed()
+    }
+
+    fn worst_case(&self, _: &[String], _: &ModelRequest) -> Amount {
+        Amount { tokens: 10, micros: u64::from(self.price.load(Ordering::SeqCst)) }
+    }
+
+    fn tokens(&self, text: &str) -> u64 {
+        u64::try_from(text.len() / 4 + 1).unwrap()
+    }
+}
+
+/// A tool that counts how often it was used.
+#[derive(Default)]
+pub(super) struct Counting {
+    pub(super) times: AtomicU32,
+    /// Changes what a call is bound to.
+    pub(super) base: AtomicU32,
+    pub(super) hang: Mutex<Option<Arc<Notify>>>,
+}
+
+pub(super) struct Count {
+    pub(super) name: &'static str,
+    pub(super) effect: ToolEffect,
+    pub(super) risk: RiskLevel,
+    pub(super) counting: Arc<Counting>,
+}
+
+impl Tool for Count {
+    fn info(&self) -> ToolInfo {
+        ToolInfo {
+            name: self.name,
+            description: "counts",
+            input_schema: serde_json::json!({
+                "type": "object",
+                "properties": {"n": {"type": "integer"}},
+                "additionalProperties": false,
+            }),
+        }
+    }
+
+    fn weigh<'a>(&'a self, _: &'a Invocation) -> BoxFuture<'a, Result<Weighed, ToolFault>> {
+        let base = self.counting.base.load(Ordering::SeqCst).to_string();
+        let weighed = Weighed {
+            effect: self.effect,
+            risk: self.risk,
+            reach: ToolReach::OwnData,
+            summary: "count once more".to_owned(),
+            bindings: vec![palyra_common::tape::Binding {
+                name: "base".to_owned(),
+                sha256: Some(base),
+            }],
+        };
+        ready(Ok(weighed)).boxed()
+    }
+
+    fn run<'a>(&'a self, _: &'a Invocation) -> BoxFuture<'a, Result<ToolDone, ToolFault>> {
+        async move {
+            let times = self.counting.times.fetch_add(1, Ordering::SeqCst) + 1;
+            let hang = self.counting.hang.lock().unwrap().clone();
+            if let Some(begun) = hang {
+                begun.notify_one();
+                std::future::pending::<()>().await;
+            }
+            Ok(ToolDone::own(format!("counted {times}")))
+        }
+        .boxed()
+    }
+}
+
+/// Knows one secret.
+struct NoSecret;
+
+impl Outgoing for NoSecret {
+    fn clean(&self, text: &str) -> String {
+        text.replace("s3cr3t", "[redacted]")
+    }
+
+    fn snapshot(&self) -> Arc<dyn Outgoing> {
+        Arc::new(Self)
+    }
+}
+
+pub(super) struct Node {
+    pub(super) clock: Arc<Shifted>,
+    pub(super) script: Arc<Script>,
+    pub(super) counting: Arc<Counting>,
+    pub(super) sessions: Sessions,
+    pub(super) approvals: Approvals,
+    pub(super) agents: Agents,
+    pub(super) streams: Streams,
+    stop: Option<oneshot::Sender<()>>,
+    running: Option<JoinHandle<()>>,
+    keeper: JoinHandle<()>,
+}
+
+impl Node {
+    /// A node on the database of `world`.
+    pub(super) async fn start(world: &World) -> Self {
+        Self::start_on(world.db.clone(), world.folder.path()).await
+    }
+
+    pub(super) async fn start_on(db: Database, folder: &std::path::Path) -> Self {
+        let clock = Arc::new(Shifted::default());
+        let (script, counting) = (Arc::new(Script::default()), Arc::new(Counting::default()));
+        let leases = Leases::new(db.clone(), clock.clone(), Duration::from_secs(2));
+        let (keeper, _) = LeaseKeeper::new(db.clone(), leases.clone());
+        let keeper = tokio::spawn(keeper.run(std::future::pending()));
+        let tool = |name, effect, risk| -> Arc<dyn Tool> {
+            Arc::new(Count { name, effect, risk, counting: counting.clone() })
+        };
+        let tools = Toolbox::new([
+            tool("test.read", ToolEffect::ReadOnly, RiskLevel::Low),
+            tool("test.low", ToolEffect::SideEffect, RiskLevel::Low),
+            tool("test.risky", ToolEffect::SideEffect, RiskLevel::High),
+        ]);
+        let streams = Streams::new(db.clone());
+        let engine = Engine::new(EngineOptions {
+            db: db.clone(),
+            leases,
+            blobs: BlobStore::in_folder(db.clone(), clock.clone(), &folder.join("blobs")).unwrap(),
+            clock: clock.clone(),
+            dice: Arc::new(SystemDice),
+            thinker: script.clone(),
+            tools: tools.unwrap(),
+            outgoing: Arc::new(NoSecret),
+            streams: streams.clone(),
+            capacity: 16,
+        });
+        let agents = Agents::new(db.clone(), clock.clone());
+        agents.set_up_first().await.unwrap();
+        let (stop, stopped) = oneshot::channel::<()>();
+        let running = tokio::spawn(engine.run(async {
+            let _ = stopped.await;
+        }));
+        Self {
+            sessions: Sessions::new(db.clone(), clock.clone()),
+            approvals: Approvals::new(db.clone(), clock.clone()),
+            agents,
+            streams,
+            clock,
+            script,
+            counting,
+            stop: Some(stop),
+            running: Some(running),
+            keeper,
+        }
+    }
+
+    pub(super) async fn stop(mut self) {
+        let _ = self.stop.take().unwrap().send(());
+        self.running.take().unwrap().await.unwrap();
+        self.keeper.abort();
+    }
+
+    /// As if the process had been killed: nothing is given back.
+    pub(super) fn vanish(self) {
+        self.running.as_ref().unwrap().abort();
+        self.keeper.abort();
+    }
+
+    /// The agent's one question that waits for an answer.
+    pub(super) async fn question(&self) -> ApprovalId {
+        loop {
+            match self.pending().await[..] {
+                [one] => return one,
+                _ => tokio::time::sleep(std::time::Duration::from_millis(5)).await,
+            }
+        }
+    }
+
+    pub(super) async fn session(&self) -> SessionId {
+        let begun = self.sessions.begin(agent(), "test", String::new()).await;
+        begun.unwrap().id
+    }
+
+    pub(super) async fn spec(&self, change: impl FnOnce(&mut AgentSpec)) {
+        let was = self.agents.get(agent()).await.unwrap();
+        let mut spec = was.spec;
+        change(&mut spec);
+        self.agents.change(agent(), spec, None, None).await.unwrap();
+    }
+
+    pub(super) async fn say(&self, session: SessionId, text: &str) -> RunId {
+        self.say_as(session, text, Trust::Operator).await
+    }
+
+    pub(super) async fn say_as(&self, session: SessionId, text: &str, trust: Trust) -> RunId {
+        let (text, sender) = (text.to_owned(), "ann".to_owned());
+        let input = Input { text, sender, trust, connector: None };
+        self.sessions.say(session, input, None).await.unwrap().run
+    }
+
+    /// Waits until a run is in a phase.
+    pub(super) async fn until(&self, run: RunId, phase: RunLifecyclePhase) -> Run {
+        let limit = std::time::Duration::from_secs(60);
+        let reached = async {
+            loop {
+                let found = self.sessions.run(run).await.unwrap();
+                if found.phase == phase {
+                    return found;
+                }
+                tokio::time::sleep(std::time::Duration::from_millis(5)).await;
+            }
+        };
+        match tokio::time::timeout(limit, reached).await {
+            Ok(found) => found,
+            Err(_) => panic!("{run} never was {phase}: {:#?}", self.tape(run).await),
+        }
+    }
+
+    pub(super) async fn tape(&self, run: RunId) -> Vec<TapeEntry> {
+        self.sessions.tape(run, 0, 10_000).await.unwrap()
+    }
+
+    pub(super) async fn kinds(&self, run: RunId) -> Vec<String> {
+        let tape = self.tape(run).await;
+        tape.iter().map(|entry| entry.event.kind().to_string()).collect()
+    }
+
+    pub(super) async fn answer(&self, run: RunId) -> String {
+        let tape = self.tape(run).await;
+        let finished = tape.into_iter().find_map(|entry| match entry.event {
+            TapeEvent::RunFinished(finished) => Some(finished.answer),
+            _ => None,
+        });
+        finished.unwrap()
+    }
+
+    pub(super) async fn pending(&self) -> Vec<ApprovalId> {
+        let state = Some(ApprovalState::Pending);
+        let list = self.approvals.list(None, state, 100).await.unwrap();
+        list.into_iter().map(|record| record.id).collect()
+    }
+
+    pub(super) async fn decide(
+        &self,
+        id: ApprovalId,
+        verdict: Verdict,
+    ) -> Result<ApprovalState, GatewayError> {
+        let (by, reason) = ("operator:ann".to_owned(), None);
+        let answer = Answer { verdict, by, reason, payload_sha256: None };
+        self.approvals.decide(id, answer, None).await.map(|record| record.state())
+    }
+
+    pub(super) fn times(&self) -> u32 {
+        self.counting.times.load(Ordering::SeqCst)
+    }
+}
+
+pub(super) fn agent() -> palyra_common::ids::AgentId {
+    "default".parse().unwrap()
+}
+
+/// What the last question had in it, as one text.
+pub(super) fn seen(request: &ModelRequest) -> String {
+    let part = |part: &palyra_models::Part| match part {
+        palyra_models::Part::Text { text } => text.clone(),
+        palyra_models::Part::Image { .. } => "[image]".to_owned(),
+    };
+    let turns = request.turns.iter().map(|turn| match turn {
+        Turn::User { parts } => {
+            format!("user: {}", parts.iter().map(part).collect::<Vec<_>>().join(" | "))
+        }
+        Turn::Assistant { text, calls } => {
+            let calls: Vec<_> =
+                calls.iter().map(|call| format!("{} {}", call.name, call.arguments)).collect();
+            format!("assistant: {text}{}", calls.join(", "))
+        }
+        Turn::ToolResults { results } => {
+            let results: Vec<_> = results.iter().map(|result| result.content.clone()).collect();
+            format!("results: {}", results.join(", "))
+        }
+    });
+    turns.collect::<Vec<_>>().join("\n")
+}

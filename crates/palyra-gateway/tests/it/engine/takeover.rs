@@ -1,0 +1,127 @@
+//! Runs whose worker is gone.
+
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+
+use palyra_common::runtime_contracts::{ApprovalSubject, RunEnd, RunLifecyclePhase as Phase};
+use palyra_common::tape::TapeEvent;
+use palyra_gateway::Verdict;
+use tokio::sync::Notify;
+
+use super::node::{Node, Says};
+use crate::world::{World, on_every_engine};
+
+on_every_engine!(
+    a_model_is_asked_again_and_the_lost_attempt_charged,
+    what_only_reads_is_done_again,
+    what_may_have_been_done_is_done_again_only_after_a_yes,
+    what_may_have_been_done_is_told_after_a_no,
+    questions_survive,
+    a_run_that_never_gets_further_fails,
+);
+
+async fn a_model_is_asked_again_and_the_lost_attempt_charged(world: World) {
+    let first = Node::start(&world).await;
+    let begun = Arc::new(Notify::new());
+    first.script.then(Says::Hangs(begun.clone()));
+    let run = first.say(first.session().await, "hello").await;
+    begun.notified().await;
+    first.vanish();
+    let second = Node::start_on(world.next_process().await, world.folder.path()).await;
+    second.script.then(Says::Text("here I am"));
+    let ended = second.until(run, Phase::Completed).await;
+    assert_eq!(second.answer(run).await, "here I am");
+    // Ten for the answer, and ten that were set aside for the attempt that is lost.
+    assert_eq!(ended.tokens, 20);
+    assert!(second.kinds(run).await.contains(&"model.abandoned".to_owned()));
+    second.stop().await;
+}
+
+/// A run whose worker vanished while it used `tool`, and the node that takes it over.
+async fn lost(world: &World, tool: &'static str) -> (Node, palyra_common::ids::RunId) {
+    let first = Node::start(world).await;
+    let begun = Arc::new(Notify::new());
+    *first.counting.hang.lock().unwrap() = Some(begun.clone());
+    first.script.then(Says::Calls(vec![(tool, "{}".to_owned())]));
+    let run = first.say(first.session().await, "hello").await;
+    begun.notified().await;
+    assert_eq!(first.times(), 1);
+    first.vanish();
+    let second = Node::start_on(world.next_process().await, world.folder.path()).await;
+    (second, run)
+}
+
+async fn what_only_reads_is_done_again(world: World) {
+    let (node, run) = lost(&world, "test.read").await;
+    node.until(run, Phase::Completed).await;
+    assert_eq!(node.times(), 1);
+    node.stop().await;
+}
+
+async fn what_may_have_been_done_is_done_again_only_after_a_yes(world: World) {
+    let (node, run) = lost(&world, "test.low").await;
+    node.until(run, Phase::WaitingForApproval).await;
+    assert_eq!(node.times(), 0);
+    let question = node.question().await;
+    let record = node.approvals.get(question).await.unwrap();
+    assert_eq!(record.subject, ApprovalSubject::UnknownOutcome);
+    node.decide(question, Verdict::Approve).await.unwrap();
+    node.until(run, Phase::Completed).await;
+    assert_eq!(node.times(), 1);
+    node.stop().await;
+}
+
+async fn what_may_have_been_done_is_told_after_a_no(world: World) {
+    let (node, run) = lost(&world, "test.low").await;
+    let question = node.question().await;
+    node.decide(question, Verdict::Deny).await.unwrap();
+    node.until(run, Phase::Completed).await;
+    assert_eq!(node.times(), 0);
+    let tape = node.tape(run).await;
+    let told = tape.iter().find_map(|entry| match &entry.event {
+        TapeEvent::ToolCompleted(done) => Some(done.content.clone()),
+        _ => None,
+    });
+    assert!(told.unwrap().contains("nobody knows whether it was done"));
+    node.stop().await;
+}
+
+async fn questions_survive(world: World) {
+    let first = Node::start(&world).await;
+    first.script.then(Says::Calls(vec![("test.risky", "{}".to_owned())]));
+    let run = first.say(first.session().await, "hello").await;
+    first.until(run, Phase::WaitingForApproval).await;
+    first.vanish();
+    let second = Node::start_on(world.next_process().await, world.folder.path()).await;
+    let question = second.question().await;
+    second.decide(question, Verdict::Approve).await.unwrap();
+    second.until(run, Phase::Completed).await;
+    assert_eq!(second.times(), 1);
+    second.stop().await;
+}
+
+async fn a_run_that_never_gets_further_fails(world: World) {
+    let mut node = Node::start(&world).await;
+    let mut held = vec![world];
+    let mut run = None;
+    for round in 0..4 {
+        let begun = Arc::new(Notify::new());
+        node.script.then(Says::Hangs(begun.clone()));
+        let id = match run {
+            Some(id) => id,
+            None => node.say(node.session().await, "hello").await,
+        };
+        run = Some(id);
+        if round < 3 {
+            begun.notified().await;
+            node.counting.times.fetch_add(1, Ordering::SeqCst);
+            node.vanish();
+            let world = held.pop().unwrap().restarted().await;
+            node = Node::start(&world).await;
+            held.push(world);
+        }
+    }
+    let ended = node.until(run.unwrap(), Phase::Failed).await;
+    assert_eq!(ended.ended, Some(RunEnd::CrashLoop));
+    node.stop().await;
+}

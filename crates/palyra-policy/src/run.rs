@@ -1,0 +1,12 @@
+//! The life of a run: the phases that it goes through, its state as a fold over its tape, and what
+//! comes next.
+
+mod next;
+mod phase;
+mod state;
+#[cfg(test)]
+mod tests;
+
+pub use next::{Limits, Next, Recovery, Used, next, recovery};
+pub use phase::{Event, is_final, phase};
+pub use state::{CallState, CallStep, RunState};

@@ -1,0 +1,341 @@
+use palyra_common::ids::ApprovalId;
+use palyra_common::runtime_contracts::{
+    ApprovalState, ApprovalSubject, GateDecision, GateReason, ModelFinish, RiskLevel, RunEnd,
+    RunLifecyclePhase as Phase, ToolEffect, ToolOutcome, ToolReach, Trust,
+};
+use palyra_common::tape::{
+    ApprovalDecided, ApprovalRequested, Call, ModelAbandoned, ModelCompleted, ModelRequested,
+    RunFinished, TapeEvent, ToolCompleted, ToolGated, ToolProposed, ToolStarted,
+};
+use palyra_common::time::{Duration, Timestamp};
+use proptest::prelude::*;
+
+use super::*;
+
+const EVENTS: [Event; 10] = [
+    Event::Taken,
+    Event::DeadlinePassed,
+    Event::NeedsHuman,
+    Event::Decided,
+    Event::Later,
+    Event::Paused,
+    Event::Resumed,
+    Event::Answered,
+    Event::Failed,
+    Event::Aborted,
+];
+
+proptest! {
+    #[test]
+    fn what_has_ended_stays_ended_and_everything_else_can_be_stopped(
+        events in prop::collection::vec(prop::sample::select(&EVENTS[..]), 0..40),
+    ) {
+        let mut now = Phase::Queued;
+        for event in events {
+            let next = phase(now, event);
+            if is_final(now) {
+                prop_assert_eq!(next, None);
+            } else {
+                prop_assert_eq!(phase(now, Event::Aborted), Some(Phase::Aborted));
+            }
+            now = next.unwrap_or(now);
+        }
+    }
+}
+
+#[test]
+fn the_table_of_phases() {
+    let rows = Phase::ALL.iter().flat_map(|from| {
+        EVENTS.iter().filter_map(move |event| Some((*from, *event, phase(*from, *event)?)))
+    });
+    let rows: Vec<_> = rows.map(|(from, event, to)| format!("{from} {event:?} {to}")).collect();
+    let expected = [
+        "queued Taken running",
+        "queued DeadlinePassed expired",
+        "queued Paused paused",
+        "queued Aborted aborted",
+        "running NeedsHuman waiting_for_approval",
+        "running Later queued",
+        "running Paused paused",
+        "running Answered completed",
+        "running Failed failed",
+        "running Aborted aborted",
+        "waiting_for_approval Decided queued",
+        "waiting_for_approval Paused paused",
+        "waiting_for_approval Aborted aborted",
+        "paused Resumed queued",
+        "paused Aborted aborted",
+    ];
+    assert_eq!(rows, expected);
+}
+
+const USED: Used = Used { active: Duration::ZERO };
+
+fn approval() -> ApprovalId {
+    ApprovalId::from_parts(Timestamp::UNIX_EPOCH, 7)
+}
+
+fn asked(turn: u32, attempt: u32) -> TapeEvent {
+    let (history_through, reserved_tokens, reserved_micros) = (0, 10, 20);
+    TapeEvent::ModelRequested(ModelRequested {
+        turn,
+        attempt,
+        history_through,
+        reserved_tokens,
+        reserved_micros,
+    })
+}
+
+fn answer(turn: u32, text: &str, tools: &[&str]) -> TapeEvent {
+    let call = |(n, tool): (usize, &&str)| Call {
+        id: format!("t{turn}c{n}"),
+        tool: (*tool).to_owned(),
+        arguments: "{}".to_owned(),
+    };
+    TapeEvent::ModelCompleted(ModelCompleted {
+        turn,
+        attempt: 1,
+        model: "m".into(),
+        text: text.into(),
+        calls: tools.iter().enumerate().map(call).collect(),
+        finish: if tools.is_empty() { ModelFinish::Stop } else { ModelFinish::ToolCalls },
+        input_tokens: 3,
+        output_tokens: 4,
+        cost_micros: 5,
+        prompt_sha256: String::new(),
+    })
+}
+
+fn proposed(call: &str, effect: ToolEffect) -> TapeEvent {
+    TapeEvent::ToolProposed(ToolProposed {
+        call: call.into(),
+        tool: "x".into(),
+        arguments: "{}".into(),
+        bindings: Vec::new(),
+        payload_sha256: "00".into(),
+        effect,
+        risk: RiskLevel::Medium,
+        reach: ToolReach::OwnData,
+        summary: String::new(),
+    })
+}
+
+fn gated(call: &str, decision: GateDecision) -> TapeEvent {
+    TapeEvent::ToolGated(ToolGated { call: call.into(), decision, reason: GateReason::Risky })
+}
+
+fn human_asked(call: &str) -> TapeEvent {
+    TapeEvent::ApprovalRequested(ApprovalRequested {
+        approval: approval(),
+        call: call.into(),
+        subject: ApprovalSubject::Tool,
+        summary: String::new(),
+        expires_at: Timestamp::MAX,
+    })
+}
+
+fn decided(call: &str, state: ApprovalState) -> TapeEvent {
+    let (call, by, reason) = (call.into(), None, None);
+    TapeEvent::ApprovalDecided(ApprovalDecided { approval: approval(), call, state, by, reason })
+}
+
+fn started(call: &str, attempt: u32) -> TapeEvent {
+    TapeEvent::ToolStarted(ToolStarted { call: call.into(), attempt })
+}
+
+fn ended(call: &str, trust: Trust) -> TapeEvent {
+    TapeEvent::ToolCompleted(ToolCompleted {
+        call: call.into(),
+        outcome: ToolOutcome::Done,
+        content: String::new(),
+        artifact: None,
+        trust,
+    })
+}
+
+fn after(events: &[TapeEvent]) -> RunState {
+    let mut state = RunState::new();
+    events.iter().for_each(|event| state.apply(event));
+    state
+}
+
+fn then(events: &[TapeEvent]) -> Next {
+    next(&after(events), &Limits::default(), USED)
+}
+
+#[test]
+fn a_question_an_answer_and_the_end() {
+    assert_eq!(then(&[]), Next::Ask { turn: 1, attempt: 1 });
+    assert_eq!(then(&[asked(1, 1)]), Next::Nothing);
+    assert_eq!(then(&[asked(1, 1), answer(1, "hi", &[])]), Next::Finish(RunEnd::Answered));
+}
+
+#[test]
+fn what_only_reads_runs_side_by_side_and_the_rest_alone() {
+    let mut tape = vec![asked(1, 1), answer(1, "", &["a", "b", "c"])];
+    assert_eq!(then(&tape), Next::Gate(vec![0, 1, 2]));
+    let calls = [("t1c0", ToolEffect::ReadOnly), ("t1c1", ToolEffect::SideEffect)];
+    for (call, effect) in calls.into_iter().chain([("t1c2", ToolEffect::ReadOnly)]) {
+        tape.extend([proposed(call, effect), gated(call, GateDecision::Allow)]);
+    }
+    assert_eq!(then(&tape), Next::Start(vec![0, 2]));
+    tape.extend([started("t1c0", 1), started("t1c2", 1)]);
+    assert_eq!(then(&tape), Next::Nothing);
+    tape.extend([ended("t1c0", Trust::Operator), ended("t1c2", Trust::Untrusted)]);
+    assert_eq!(then(&tape), Next::Start(vec![1]));
+    tape.extend([started("t1c1", 1), ended("t1c1", Trust::Operator)]);
+    assert_eq!(then(&tape), Next::Ask { turn: 2, attempt: 1 });
+    assert_eq!(after(&tape).trust, Trust::Untrusted);
+}
+
+#[test]
+fn a_human_is_asked_and_the_model_told() {
+    let mut tape = vec![
+        asked(1, 1),
+        answer(1, "", &["a", "b"]),
+        proposed("t1c0", ToolEffect::SideEffect),
+        gated("t1c0", GateDecision::Ask),
+        gated("t1c1", GateDecision::Refuse),
+    ];
+    assert_eq!(then(&tape), Next::AskHuman(0));
+    tape.push(human_asked("t1c0"));
+    assert_eq!(then(&tape), Next::Tell(1, ToolOutcome::Refused));
+    tape.push(ended("t1c1", Trust::Operator));
+    assert_eq!(then(&tape), Next::Wait(vec![approval()]));
+    for (state, expected) in [
+        (ApprovalState::Approved, Next::Start(vec![0])),
+        (ApprovalState::Denied, Next::Tell(0, ToolOutcome::Denied)),
+        (ApprovalState::Expired, Next::Tell(0, ToolOutcome::Expired)),
+        (ApprovalState::Cancelled, Next::Tell(0, ToolOutcome::Denied)),
+    ] {
+        let tape: Vec<_> = tape.iter().cloned().chain([decided("t1c0", state)]).collect();
+        assert_eq!(then(&tape), expected);
+    }
+}
+
+#[test]
+fn what_was_begun_is_begun_again_only_if_that_does_no_harm() {
+    let tape = |effect| {
+        [
+            asked(1, 1),
+            answer(1, "", &["a"]),
+            proposed("t1c0", effect),
+            gated("t1c0", GateDecision::Allow),
+            started("t1c0", 1),
+        ]
+    };
+    assert_eq!(recovery(&after(&tape(ToolEffect::ReadOnly))), [Recovery::Again(0)]);
+    assert_eq!(recovery(&after(&tape(ToolEffect::Idempotent))), [Recovery::Again(0)]);
+    let doubtful = tape(ToolEffect::SideEffect);
+    assert_eq!(recovery(&after(&doubtful)), [Recovery::AskHuman(0)]);
+    let answered = |state| {
+        let more = [human_asked("t1c0"), decided("t1c0", state)];
+        doubtful.iter().cloned().chain(more).collect::<Vec<_>>()
+    };
+    assert_eq!(then(&answered(ApprovalState::Approved)), Next::Start(vec![0]));
+    assert_eq!(then(&answered(ApprovalState::Denied)), Next::Tell(0, ToolOutcome::Unknown));
+    assert_eq!(then(&answered(ApprovalState::Expired)), Next::Tell(0, ToolOutcome::Unknown));
+}
+
+#[test]
+fn a_lost_attempt_is_charged_and_made_again_until_there_were_enough() {
+    let lost = |attempt| {
+        TapeEvent::ModelAbandoned(ModelAbandoned {
+            turn: 1,
+            attempt,
+            reason: "lost".into(),
+            charged_tokens: 10,
+            charged_micros: 20,
+        })
+    };
+    let mut tape = vec![asked(1, 1)];
+    assert_eq!(recovery(&after(&tape)), [Recovery::Abandon { turn: 1, attempt: 1 }]);
+    tape.push(lost(1));
+    assert_eq!(recovery(&after(&tape)), []);
+    assert_eq!((after(&tape).tokens, after(&tape).micros), (10, 20));
+    assert_eq!(then(&tape), Next::Ask { turn: 1, attempt: 2 });
+    for attempt in 2..=5 {
+        tape.extend([asked(1, attempt), lost(attempt)]);
+    }
+    assert_eq!(then(&tape), Next::Finish(RunEnd::ModelFailed));
+}
+
+#[test]
+fn every_limit_ends_a_run_under_its_own_name() {
+    let tape = [asked(1, 1), answer(1, "so far", &["a", "b"])];
+    let state = after(&tape);
+    let end = |limits: Limits, active| next(&state, &limits, Used { active });
+    let limits = Limits::default();
+    let short = Duration::ZERO;
+    assert_eq!(end(limits, short), Next::Gate(vec![0, 1]));
+    let one = Limits { turns: 1, ..limits };
+    assert_eq!(end(one, short), Next::Finish(RunEnd::TurnLimit));
+    let one = Limits { tool_calls: 1, ..limits };
+    assert_eq!(end(one, short), Next::Finish(RunEnd::ToolCallLimit));
+    assert_eq!(end(limits, limits.active), Next::Finish(RunEnd::TimeLimit));
+    let seven = Limits { tokens: Some(7), ..limits };
+    assert_eq!(end(seven, short), Next::Finish(RunEnd::TokenLimit));
+    let five = Limits { micros: Some(5), ..limits };
+    assert_eq!(end(five, short), Next::Finish(RunEnd::CostLimit));
+}
+
+#[test]
+fn nothing_comes_after_the_end() {
+    let end = TapeEvent::RunFinished(RunFinished {
+        phase: Phase::Failed,
+        end: RunEnd::ModelFailed,
+        answer: String::new(),
+        detail: None,
+    });
+    assert_eq!(then(&[asked(1, 1), end]), Next::Nothing);
+}
+
+fn any_event() -> impl Strategy<Value = TapeEvent> {
+    let call = prop::sample::select(&["t1c0", "t1c1", "t2c0"][..]);
+    let effects = prop::sample::select(ToolEffect::ALL);
+    let decisions = prop::sample::select(GateDecision::ALL);
+    let states = prop::sample::select(ApprovalState::ALL);
+    prop_oneof![
+        (1..3_u32, 1..3_u32).prop_map(|(turn, attempt)| asked(turn, attempt)),
+        (1..3_u32, 0..3_usize).prop_map(|(turn, n)| answer(turn, "x", &["a", "b"][..n.min(2)])),
+        (call.clone(), effects).prop_map(|(call, effect)| proposed(call, effect)),
+        (call.clone(), decisions).prop_map(|(call, decision)| gated(call, decision)),
+        call.clone().prop_map(human_asked),
+        (call.clone(), states).prop_map(|(call, state)| decided(call, state)),
+        (call.clone(), 1..3_u32).prop_map(|(call, attempt)| started(call, attempt)),
+        call.prop_map(|call| ended(call, Trust::Untrusted)),
+    ]
+}
+
+proptest! {
+    /// Whatever a tape says, there is an answer to what comes next; a call that needs a human is
+    /// never begun without a yes, and what has ended is not begun again.
+    #[test]
+    fn nothing_risky_is_begun_without_a_yes(
+        events in prop::collection::vec(any_event(), 0..30),
+    ) {
+        let mut state = RunState::new();
+        for event in &events {
+            state.apply(event);
+            let found = next(&state, &Limits::default(), USED);
+            if let Next::Start(calls) = &found {
+                for index in calls {
+                    let step = &state.calls[*index].step;
+                    let yes = matches!(
+                        step,
+                        CallStep::Decided { state: ApprovalState::Approved, .. }
+                    );
+                    prop_assert!(yes || *step == CallStep::Allowed, "{step:?}");
+                }
+            }
+            for recovery in recovery(&state) {
+                if let Recovery::Again(index) = recovery {
+                    prop_assert_ne!(state.calls[index].effect, Some(ToolEffect::SideEffect));
+                }
+            }
+        }
+        // A snapshot is the state.
+        let kept = serde_json::to_string(&state).unwrap();
+        prop_assert_eq!(serde_json::from_str::<RunState>(&kept).unwrap(), state);
+    }
+}
