@@ -21,8 +21,8 @@ fn every_table_of_the_migrations_is_named_once() {
     made.sort_unstable();
     named.sort_unstable();
     assert_eq!(named, made, "a new table goes to TRAVELLING or STAYING");
-    let (before, today) = (of_schema(6).count(), of_schema(SCHEMA_VERSION).count());
-    assert_eq!((before, today), (TRAVELLING.len(), TRAVELLING.len() - 1), "no outbox_history");
+    let has_history = |schema| of_schema(schema).any(|table| table.name == "outbox_history");
+    assert!(has_history(6) && !has_history(SCHEMA_VERSION));
 }
 
 #[test]
