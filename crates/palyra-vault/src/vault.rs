@@ -105,6 +105,8 @@ struct Inner {
     damage: Damage,
     /// Only one at a time tells the redactor what has changed.
     feeding: tokio::sync::Mutex<()>,
+    /// Told when a key is in memory that was not: what could not be read may be readable.
+    key_came: tokio::sync::Notify,
 }
 
 /// What came of trying an operation with the key at hand.
@@ -196,7 +198,8 @@ impl Vault {
         self.0.db.try_write(delete).await
     }
 
-    /// What takes this vault's values out of a text.
+    /// What takes this vault's values out of a text, as far as they are known: see
+    /// [`Vault::knows_all`].
     pub fn redactor(&self) -> &Redactor {
         &self.0.redactor
     }

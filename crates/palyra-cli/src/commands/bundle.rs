@@ -25,8 +25,9 @@ const LOG_BYTES: usize = 128 << 10;
 ///
 /// It holds versions, status, checks, configuration, the newest audit events and the end of the log.
 /// Secrets are never asked for. The running daemon takes their values out of every text; then, and
-/// without a daemon, what looks like a secret goes too. The part "redaction" says which it was. Look
-/// through it before you hand it on: it names people, files and addresses.
+/// without a daemon or without its master key, what looks like a secret goes too. The part
+/// "redaction" says which it was. Look through it before you hand it on: it names people, files and
+/// addresses.
 #[derive(Debug, clap::Args)]
 #[command(
     verbatim_doc_comment,
@@ -50,6 +51,9 @@ pub(crate) async fn run(context: &Context, arguments: Arguments) -> Outcome {
     let by_value = redact::by_value(&context.client()?, &mut bundle).await;
     redact::by_shape(&mut bundle);
     bundle["redaction"] = part(by_value.map(|()| "by value and shape").map_err(Failure::from));
+    if let Some(told) = bundle["redaction"].as_object_mut() {
+        told.insert("done".into(), "by shape".into());
+    }
     let lines = bundle["log"].as_str().map(|log| log.lines().map(Value::from).collect());
     if let Some(lines) = lines {
         bundle["log"] = Value::Array(lines);
@@ -107,7 +111,11 @@ fn missing(bundle: &Value) -> Vec<(String, String)> {
 /// The file says it too, but whoever hands it on may not look for it.
 fn tell_missing(context: &Context, missing: &[(String, String)]) {
     for (part, why) in missing {
-        context.out().note(&format!("Not in it: {part} ({})", printable(why)));
+        let what = match part.as_str() {
+            "redaction" => "Values of secrets were not taken out, only what looks like one",
+            _ => &format!("Not in it: {part}"),
+        };
+        context.out().note(&format!("{what} ({})", printable(why)));
     }
 }
 

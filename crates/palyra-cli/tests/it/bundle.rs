@@ -2,7 +2,7 @@
 
 use std::os::unix::fs::PermissionsExt;
 
-use crate::world::World;
+use crate::world::{LIMIT, World};
 
 #[test]
 fn a_bundle_has_all_parts_and_no_secret() {
@@ -60,6 +60,36 @@ fn a_secret_that_was_logged_and_configured_before_it_was_set_is_not_in_the_bundl
     assert_eq!(bundle["log"][1], "said [redacted:global/openai] aloud");
 }
 
+/// Without its key a daemon does not know what to look for.
+#[test]
+fn a_bundle_says_that_no_value_was_looked_for_while_the_key_is_away() {
+    const CANARY: &str = "kanarienvogel-4711";
+    let world = World::new();
+    let mut daemon = world.palyrad();
+    world.palyra_reading(&["secrets", "set", "openai"], CANARY.as_bytes()).expect(0);
+    let keys = world.home().join(".config/palyra/keys");
+    let away = world.home().join("away");
+    std::fs::rename(&keys, &away).unwrap();
+    daemon.restart().unwrap();
+    daemon.wait_ready(LIMIT).unwrap();
+    let log = world.data_dir().join("log");
+    std::fs::create_dir_all(&log).unwrap();
+    std::fs::write(log.join("palyrad.log"), format!("said {CANARY} aloud\n")).unwrap();
+
+    let ran = world.palyra(&["bundle", "-"]).expect(0);
+    let bundle = ran.json();
+    assert_eq!(bundle["missing"], serde_json::json!(["redaction"]), "{bundle:#}");
+    assert_eq!(bundle["redaction"]["error"]["code"], "vault/no_key");
+    assert_eq!(bundle["redaction"]["done"], "by shape");
+    let told = "Values of secrets were not taken out, only what looks like one (";
+    assert!(ran.err.contains(told), "{ran:?}");
+
+    std::fs::rename(&away, &keys).unwrap();
+    let bundle = world.palyra(&["bundle", "-"]).expect(0).json();
+    assert_eq!(bundle["redaction"], "by value and shape", "the key is back");
+    assert_eq!(bundle["log"][0], "said [redacted:global/openai] aloud");
+}
+
 #[test]
 fn a_long_log_is_cut_at_its_beginning() {
     let world = World::new();
@@ -84,5 +114,6 @@ fn without_a_daemon_the_parts_say_why_they_are_missing() {
     assert_eq!(bundle["status"]["error"]["code"], "client/daemon_not_running");
     assert_eq!(bundle["events"]["error"]["code"], "client/daemon_not_running");
     assert_eq!(bundle["redaction"]["error"]["code"], "client/daemon_not_running");
+    assert_eq!(bundle["redaction"]["done"], "by shape");
     assert!(bundle["config"]["options"].is_array(), "{bundle:#}");
 }

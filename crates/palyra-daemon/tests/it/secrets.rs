@@ -167,6 +167,9 @@ fn a_lost_key_stops_secrets_and_nothing_else() {
     daemon = again(daemon);
     let lost = daemon.local("PUT", "/admin/v1/secrets/global/y", &value);
     assert_eq!((lost.status, lost.code().as_str()), (409, "vault/no_key"));
+    let texts = serde_json::json!({ "texts": [CANARY] }).to_string();
+    let unknown = daemon.local("POST", "/admin/v1/redact", &texts);
+    assert_eq!((unknown.status, unknown.code().as_str()), (409, "vault/no_key"), "{unknown:?}");
     let status = daemon.local("GET", "/admin/v1/status", "").json();
     assert_eq!(status["vault"]["problem"]["code"], "vault/no_key");
     assert!(status["vault"]["problem_seen_at"].is_number(), "{status}");
@@ -177,6 +180,8 @@ fn a_lost_key_stops_secrets_and_nothing_else() {
     let status = daemon.local("GET", "/admin/v1/status", "").json();
     assert!(status["vault"].get("problem").is_none(), "it was looked at again: {status}");
     assert!(status["vault"]["key_id"].is_string(), "{status}");
+    let redacted = daemon.local("POST", "/admin/v1/redact", &texts);
+    assert_eq!((redacted.status, redacted.body.contains(CANARY)), (200, false), "{redacted:?}");
     assert_eq!(daemon.local("PUT", "/admin/v1/secrets/global/y", &value).status, 200);
     drop(folder);
 }

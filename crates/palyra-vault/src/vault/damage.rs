@@ -28,6 +28,16 @@ impl Damage {
 }
 
 impl Vault {
+    /// One of the kept versions that could not be opened, if there is any.
+    pub(super) async fn unknown(&self) -> Result<Option<secrets::Marked>, VaultError> {
+        let marks = self.0.damage.marks();
+        if marks.is_empty() {
+            return Ok(None);
+        }
+        let stored = self.0.db.read(secrets::marks).await?;
+        Ok(stored.into_iter().find(|version| marks.contains(&version.mark)))
+    }
+
     /// The secrets whose current version was found not to match its seal, by name. No value is opened
     /// for it: what was damaged since this vault was opened is not known.
     pub async fn damaged(&self) -> Result<Vec<SecretName>, VaultError> {

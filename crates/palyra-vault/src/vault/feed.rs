@@ -28,11 +28,23 @@ impl Vault {
     pub fn feed(&self) -> RedactionFeed {
         RedactionFeed { vault: self.clone() }
     }
+
+    /// Whether the redactor looks for every version that is kept: it is told now what it does not
+    /// know, and what it cannot be told is the error, as a key that is away or a version that does
+    /// not match its seal. A source of the key that costs something and has just failed is not asked
+    /// again for 30 seconds.
+    pub async fn knows_all(&self) -> Result<(), VaultError> {
+        self.feed().load().await?;
+        match self.unknown().await? {
+            Some(Marked { name, version, .. }) => Err(VaultError::Damaged { name, version }),
+            None => Ok(()),
+        }
+    }
 }
 
 impl RedactionFeed {
-    /// Works until `shutdown`. What failed is logged and tried again at the next change, or after a
-    /// minute.
+    /// Works until `shutdown`. What failed is logged and tried again at the next change, when the key
+    /// is there, or after a minute.
     pub async fn run(self, shutdown: impl Future<Output = ()>) {
         let mut changes = self.vault.0.db.subscribe(TOPIC);
         tokio::pin!(shutdown);
@@ -47,6 +59,7 @@ impl RedactionFeed {
             }
             tokio::select! {
                 () = changes.changed() => {}
+                () = self.vault.0.key_came.notified() => {}
                 () = tokio::time::sleep(LOOK_EVERY) => {}
                 () = &mut shutdown => return,
             }
@@ -83,6 +96,9 @@ impl RedactionFeed {
         versions: Vec<Marked>,
     ) -> Result<Vec<(Mark, SecretName, Option<SecretString>)>, VaultError> {
         let vault = &self.vault;
+        if vault.held().is_none() {
+            vault.check().await?;
+        }
         let key = vault.load().await?;
         let read = move |tx: &mut Tx<'_>| {
             let row = |version: &Marked| secrets::one(tx, &version.name, version.version);

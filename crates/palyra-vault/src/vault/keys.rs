@@ -52,6 +52,7 @@ impl Vault {
     fn keep_in_memory(&self, held: Held) {
         self.note_nothing();
         *self.0.held.write().unwrap_or_else(PoisonError::into_inner) = Some(held);
+        self.0.key_came.notify_one();
     }
 
     pub(super) fn source(&self) -> Result<&Source, VaultError> {

@@ -56,6 +56,7 @@ impl Vault {
             redactor,
             damage: Damage::default(),
             feeding: tokio::sync::Mutex::new(()),
+            key_came: tokio::sync::Notify::new(),
         };
         Ok(Self(Arc::new(inner)))
     }

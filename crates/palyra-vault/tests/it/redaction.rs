@@ -2,10 +2,10 @@
 
 use std::time::Duration;
 
-use palyra_storage::Database;
+use palyra_storage::{Database, Sql, sql};
 use palyra_vault::{NewMaster, Redactor};
 
-use crate::world::{World, anna, name, on_every_engine};
+use crate::world::{World, anna, get, name, on_every_engine};
 
 on_every_engine!(
     a_value_is_known_as_soon_as_it_is_set,
@@ -13,6 +13,8 @@ on_every_engine!(
     another_node_learns_of_changes,
     one_entry_stands_for_loading_all,
     only_what_is_new_is_loaded,
+    what_is_not_known_is_told_until_the_key_is_back,
+    what_cannot_be_opened_is_told_until_it_is_gone,
 );
 
 /// Less than the minute after which a feed looks without a notice.
@@ -91,4 +93,50 @@ async fn only_what_is_new_is_loaded(world: World) {
     let of =
         |versions| format!(r#"system secret:* ok {{"purpose":"redaction","versions":{versions}}}"#);
     assert_eq!(read, [of(2), of(1)], "and the node that set them reads none");
+}
+
+async fn what_is_not_known_is_told_until_the_key_is_back(world: World) {
+    world.vault.knows_all().await.unwrap();
+    world.set("global/key", "hunter2hunter2").await;
+    world.vault.knows_all().await.unwrap();
+    let away = world.folder.path().join("away");
+    std::fs::rename(world.key_file(), &away).unwrap();
+    let vault = world.reopened().await;
+    let (stop, stopped) = tokio::sync::oneshot::channel::<()>();
+    let until = async {
+        let _ = stopped.await;
+    };
+    let feed = tokio::spawn(vault.feed().run(until));
+    for _ in 0..2 {
+        assert_eq!(vault.knows_all().await.unwrap_err().code().as_str(), "vault/no_key");
+    }
+    std::fs::rename(&away, world.key_file()).unwrap();
+    // Whoever needs the key finds it, and the feed is told.
+    assert_eq!(get(&vault, "global/key").await.unwrap(), "hunter2hunter2");
+    becomes(vault.redactor(), "hunter2hunter2", "[redacted:global/key]").await;
+    vault.knows_all().await.unwrap();
+    stop.send(()).unwrap();
+    feed.await.unwrap();
+
+    std::fs::rename(world.key_file(), &away).unwrap();
+    let vault = world.reopened().await;
+    assert_eq!(vault.knows_all().await.unwrap_err().code().as_str(), "vault/no_key");
+    std::fs::rename(&away, world.key_file()).unwrap();
+    vault.knows_all().await.unwrap();
+    assert_eq!(vault.redactor().redact("hunter2hunter2"), "[redacted:global/key]");
+}
+
+const DAMAGE: Sql = sql!("UPDATE secrets SET ciphertext = wrapped_key WHERE version = 1");
+
+async fn what_cannot_be_opened_is_told_until_it_is_gone(world: World) {
+    world.set("global/key", "first value").await;
+    world.set("global/key", "second value").await;
+    world.execute(&DAMAGE).await;
+    let vault = world.reopened().await;
+    assert!(vault.damaged().await.unwrap().is_empty(), "the current version is whole");
+    let told = vault.knows_all().await.unwrap_err();
+    assert_eq!(told.code().as_str(), "vault/damaged");
+    assert!(told.to_string().contains("version 1 of the secret global/key"), "{told}");
+    vault.delete(&name("global/key"), &anna()).await.unwrap();
+    vault.knows_all().await.unwrap();
 }
