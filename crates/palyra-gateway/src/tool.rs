@@ -44,6 +44,8 @@ pub struct Invocation {
     pub depth: u32,
     /// The arguments.
     pub arguments: Value,
+    /// What it was decided on, for a tool to look at once more; nothing while it is weighed.
+    pub bindings: Vec<Binding>,
 }
 
 /// What decides whether a call is made.

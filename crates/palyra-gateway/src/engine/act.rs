@@ -234,6 +234,7 @@ impl Held {
             agent: self.run.agent.clone(),
             depth: self.run.depth,
             arguments: serde_json::Value::Null,
+            bindings: Vec::new(),
         }
     }
 
@@ -303,7 +304,8 @@ impl Held {
             let call = self.state.calls[*index].call.clone();
             let tool = self.options.tools.get(&call.tool);
             let arguments = serde_json::from_str(&proposed.arguments).unwrap_or_default();
-            let invocation = Invocation { arguments, ..self.invocation(&call) };
+            let bindings = proposed.bindings.clone();
+            let invocation = Invocation { arguments, bindings, ..self.invocation(&call) };
             futures.push(async move {
                 match tool {
                     Some(tool) => tool.run(&invocation).await,
