@@ -179,6 +179,11 @@ impl BlobStore {
         }
     }
 
+    /// Whether `holder` holds a blob.
+    pub fn is_held(tx: &mut Tx<'_>, id: &BlobId, holder: &str) -> Result<bool, StorageError> {
+        rows::is_held(tx, id.as_str(), holder)
+    }
+
     /// Ends the hold of `holder`. A blob that nobody holds is collected after a day.
     pub fn let_go(
         tx: &mut Tx<'_>,

@@ -36,6 +36,8 @@ const HOLD: Sql = sql!(
 const COUNT_HOLDER: Sql =
     sql!("UPDATE blobs SET holders = holders + $2, touched_at = $3 WHERE sha256 = $1");
 
+const IS_HELD: Sql = sql!("SELECT count(*) FROM blob_references WHERE sha256 = $1 AND holder = $2");
+
 const LET_GO: Sql = sql!("DELETE FROM blob_references WHERE sha256 = $1 AND holder = $2");
 
 const CLAIM_UNHELD: Sql = claim_sql!(
@@ -146,6 +148,10 @@ pub(crate) fn hold(
         tx.execute(&COUNT_HOLDER, params![sha256, 1i64, now])?;
     }
     Ok(true)
+}
+
+pub(crate) fn is_held(tx: &mut Tx<'_>, sha256: &str, holder: &str) -> Result<bool, StorageError> {
+    Ok(tx.query_one(&IS_HELD, params![sha256, holder], |row| row.get::<i64>(0))? > 0)
 }
 
 pub(crate) fn let_go(
