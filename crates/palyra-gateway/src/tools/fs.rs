@@ -1,0 +1,26 @@
+//! `fs.*`: files of the agent's workspace.
+
+mod change;
+mod diff;
+mod list;
+mod patch;
+mod read;
+mod search;
+#[cfg(test)]
+mod tests;
+mod write;
+
+use std::sync::Arc;
+
+use super::workspace::Workspaces;
+use crate::tool::Tool;
+
+pub(super) fn all(workspaces: &Workspaces) -> [Arc<dyn Tool>; 5] {
+    [
+        Arc::new(list::List(workspaces.clone())),
+        Arc::new(read::Read(workspaces.clone())),
+        Arc::new(search::Search(workspaces.clone())),
+        Arc::new(write::Write(workspaces.clone())),
+        Arc::new(patch::Patch(workspaces.clone())),
+    ]
+}
