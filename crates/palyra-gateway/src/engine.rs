@@ -29,8 +29,8 @@ use crate::tool::Toolbox;
 
 pub(crate) use commit::{settle, tell_parent};
 pub use model::{Asked, Thinker, Thought, ThoughtError};
+pub(crate) use queue::{MOST_DEPTH, append, let_go, rejoin};
 pub use queue::{NewInput, Place, Submitted, submit};
-pub(crate) use queue::{append, let_go, rejoin};
 pub use signal::Signal;
 pub use work::Engine;
 
