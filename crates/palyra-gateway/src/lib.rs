@@ -47,4 +47,4 @@ pub use tool::{
     ArgumentError, Arguments, Delegated, Invocation, Tool, ToolDone, ToolFault, ToolInfo, Toolbox,
     Weighed, payload_sha256,
 };
-pub use tools::built_in;
+pub use tools::{FetchMethod, Fetched, Fetcher, ToolOptions, built_in};
