@@ -37,7 +37,7 @@ pub fn rules() -> Vec<Rule> {
 fn sweep_runs(tx: &mut Tx<'_>, step: Step) -> Result<u64, StorageError> {
     let ended = runs::ended_before(tx, step.before, step.limit)?;
     for run in &ended {
-        let holder = format!("run:{run}");
+        let holder = crate::tools::holder(*run);
         for entry in tape::spoken(tx, *run, MOST_EVENTS)? {
             if let TapeEvent::ToolCompleted(done) = entry.event
                 && let Some(Ok(blob)) = done.artifact.map(|id| id.parse::<BlobId>())

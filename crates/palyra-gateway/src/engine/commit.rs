@@ -222,7 +222,7 @@ impl Commit {
 
     fn others(&self, tx: &mut Tx<'_>, run: &Run, now: Timestamp) -> Result<(), Undo> {
         for blob in &self.beside.keep {
-            let held = BlobStore::hold(tx, blob, &format!("run:{}", self.run), now);
+            let held = BlobStore::hold(tx, blob, &crate::tools::holder(self.run), now);
             held.map_err(|error| Undo::Failed(error.into()))?;
         }
         for record in &self.beside.ask {
