@@ -2,6 +2,7 @@
 
 mod node;
 mod takeover;
+mod tools;
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;

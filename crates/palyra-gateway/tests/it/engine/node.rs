@@ -15,9 +15,9 @@ use palyra_common::tape::{Input, TapeEntry, TapeEvent};
 use palyra_common::time::{Clock, Duration, Timestamp};
 use palyra_connector_core::{Outgoing, SystemDice};
 use palyra_gateway::{
-    Agents, Answer, Approvals, Engine, EngineOptions, GatewayError, Invocation, Run, Sessions,
-    Streams, Thinker, Thought, ThoughtError, Tool, ToolDone, ToolFault, ToolInfo, Toolbox, Verdict,
-    Weighed,
+    Agents, Answer, Approvals, Engine, EngineOptions, FetchMethod, Fetched, Fetcher, GatewayError,
+    Invocation, Run, Sessions, Streams, Thinker, Thought, ThoughtError, Tool, ToolDone, ToolFault,
+    ToolInfo, ToolOptions, Toolbox, Verdict, Weighed, built_in,
 };
 use palyra_models::{
     Completion, Delta, DeltaSink, FinishReason, ModelRequest, ToolCall, Turn, Usage,
@@ -198,6 +198,47 @@ impl Tool for Count {
     }
 }
 
+/// A built-in tool that can be made to hang.
+struct Hanging {
+    tool: Arc<dyn Tool>,
+    counting: Arc<Counting>,
+}
+
+impl Tool for Hanging {
+    fn info(&self) -> ToolInfo {
+        self.tool.info()
+    }
+
+    fn weigh<'a>(&'a self, call: &'a Invocation) -> BoxFuture<'a, Result<Weighed, ToolFault>> {
+        self.tool.weigh(call)
+    }
+
+    fn run<'a>(&'a self, call: &'a Invocation) -> BoxFuture<'a, Result<ToolDone, ToolFault>> {
+        let hang = self.counting.hang.lock().unwrap().clone();
+        match hang {
+            Some(begun) => {
+                begun.notify_one();
+                std::future::pending().boxed()
+            }
+            None => self.tool.run(call),
+        }
+    }
+}
+
+/// No web.
+struct Nowhere;
+
+impl Fetcher for Nowhere {
+    fn fetch<'a>(
+        &'a self,
+        _: FetchMethod,
+        _: &'a str,
+        _: usize,
+    ) -> BoxFuture<'a, Result<Fetched, String>> {
+        ready(Err("there is no web here".to_owned())).boxed()
+    }
+}
+
 /// Knows one secret.
 struct NoSecret;
 
@@ -239,16 +280,28 @@ impl Node {
         let tool = |name, effect, risk| -> Arc<dyn Tool> {
             Arc::new(Count { name, effect, risk, counting: counting.clone() })
         };
-        let tools = Toolbox::new([
+        let blobs = BlobStore::in_folder(db.clone(), clock.clone(), &folder.join("blobs")).unwrap();
+        let built_in = built_in(&ToolOptions {
+            db: db.clone(),
+            blobs: blobs.clone(),
+            clock: clock.clone(),
+            outgoing: Arc::new(NoSecret),
+            fetcher: Arc::new(Nowhere),
+            workspaces: folder.join("workspaces"),
+        });
+        let hanging =
+            |tool| -> Arc<dyn Tool> { Arc::new(Hanging { tool, counting: counting.clone() }) };
+        let test = [
             tool("test.read", ToolEffect::ReadOnly, RiskLevel::Low),
             tool("test.low", ToolEffect::SideEffect, RiskLevel::Low),
             tool("test.risky", ToolEffect::SideEffect, RiskLevel::High),
-        ]);
+        ];
+        let tools = Toolbox::new(test.into_iter().chain(built_in.into_iter().map(hanging)));
         let streams = Streams::new(db.clone());
         let engine = Engine::new(EngineOptions {
             db: db.clone(),
             leases,
-            blobs: BlobStore::in_folder(db.clone(), clock.clone(), &folder.join("blobs")).unwrap(),
+            blobs,
             clock: clock.clone(),
             dice: Arc::new(SystemDice),
             thinker: script.clone(),
