@@ -16,6 +16,8 @@ use crate::store::{runs, sessions, tape};
 const MOST_WAITING: i64 = 50;
 /// How long an input may wait to be begun.
 const BEGIN_WITHIN: Duration = Duration::from_days(1);
+/// How deep runs may be below each other.
+pub(crate) const MOST_DEPTH: u32 = 3;
 
 /// The conversation that an input belongs to.
 #[derive(Debug, Clone)]
