@@ -37,8 +37,10 @@ impl World {
 
 #[track_caller]
 fn says(ran: &Ran, expected: &[&str]) {
+    // How wide a column is depends on the other rows.
+    let out = ran.out.split(' ').filter(|word| !word.is_empty()).collect::<Vec<_>>().join(" ");
     for text in expected {
-        assert!(ran.out.contains(text), "{text:?} is missing: {ran:#?}");
+        assert!(out.contains(text), "{text:?} is missing: {ran:#?}");
     }
 }
 
@@ -49,18 +51,18 @@ fn what_breaks_is_tried_again_given_up_and_replayed() {
     let answered = world.palyra(&["channels", "test", ECHO, "hello"]).expect(0);
     assert_eq!(answered.out, "You said: hello\n");
     let show = || world.palyra(&["channels", "show", ECHO]).expect(0);
-    says(&show(), &["echo:default is healthy", "given up         0"]);
+    says(&show(), &["echo:default is healthy", "given up 0"]);
 
     world.configure(FAILS, TWO_TRIES);
     let args = ["message", "send", ECHO, "general", "hi", "--envelope", "m1", "--wait", "1ms"];
     let waits = world.palyra(&args).expect(7);
     says(&waits, &["m1 part 0 is"]);
     world.until_channel("it is to be tried again", |channel| channel["queue"]["retrying"] == 1);
-    says(&show(), &["echo:default is retrying", "waiting          1 in 1 conversations"]);
+    says(&show(), &["echo:default is retrying", "waiting 1 in 1 conversations"]);
 
     let drained = world.palyra(&["channels", "drain", ECHO]).expect(0);
     assert_eq!(drained.out, "The queue of echo:default is empty.\n");
-    says(&show(), &["echo:default is dead_lettered", "given up         1"]);
+    says(&show(), &["echo:default is dead_lettered", "given up 1"]);
     says(&world.palyra(&["channels", "list"]).expect(0), &["dead_lettered"]);
     let letters = world.palyra(&["channels", "dead-letters", "list", ECHO]).expect(0);
     says(&letters, &["m1/0", "general", "attempts_exhausted", "transient_network"]);
@@ -72,7 +74,7 @@ fn what_breaks_is_tried_again_given_up_and_replayed() {
         world.palyra(&["channels", "dead-letters", "replay", ECHO, "m1"]).expect(0);
         world.palyra(&["channels", "drain", ECHO]).expect(0);
     }
-    says(&show(), &["echo:default is healthy", "given up         0"]);
+    says(&show(), &["echo:default is healthy", "given up 0"]);
     let letters = world.palyra(&["channels", "dead-letters", "list", ECHO]).expect(0);
     assert_eq!(letters.out, "There is none.\n");
     let said = world.palyra(&["message", "read", ECHO, "general"]).expect(0);
@@ -143,7 +145,7 @@ fn a_drain_that_is_not_done_in_time_says_so() {
     world.palyra(&["channels", "disable", ECHO]).expect(0);
     let deaf = world.palyra(&["channels", "test", ECHO, "hello"]).expect(7);
     says(&deaf, &["Nobody answers: connector_disabled"]);
-    says(&world.palyra(&["channels", "enable", ECHO]).expect(0), &["switched on      yes"]);
+    says(&world.palyra(&["channels", "enable", ECHO]).expect(0), &["switched on yes"]);
 }
 
 #[test]
