@@ -67,7 +67,7 @@ fn what_breaks_is_tried_again_given_up_and_replayed() {
     let letters = world.palyra(&["channels", "dead-letters", "list", ECHO]).expect(0);
     says(&letters, &["m1/0", "general", "attempts_exhausted", "transient_network"]);
     let letter = world.palyra(&["channels", "dead-letters", "show", ECHO, "m1"]).expect(0);
-    assert_eq!(letter.out, "m1 part 0 is dead after 2 tries: echo was told to fail\n");
+    says(&letter, &["because attempts_exhausted", "tries 2", "more echo was told to fail"]);
 
     world.configure("{}", "{}");
     for _ in 0..2 {
