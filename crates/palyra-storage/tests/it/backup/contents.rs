@@ -42,6 +42,17 @@ const EVERYTHING: &[(&str, Sql)] = &[
     ("idempotency_keys", sql!("SELECT * FROM idempotency_keys ORDER BY principal, operation, key")),
     ("router_rules", sql!("SELECT * FROM router_rules ORDER BY id")),
     ("connector_events", sql!("SELECT * FROM connector_events ORDER BY id")),
+    ("agents", sql!("SELECT * FROM agents ORDER BY id")),
+    ("sessions", sql!("SELECT * FROM sessions ORDER BY id")),
+    ("runs", sql!("SELECT * FROM runs ORDER BY id")),
+    ("tape", sql!("SELECT * FROM tape ORDER BY run_id, seq")),
+    ("run_signals", sql!("SELECT * FROM run_signals ORDER BY id")),
+    ("approvals", sql!("SELECT * FROM approvals ORDER BY id")),
+    ("budgets", sql!("SELECT * FROM budgets ORDER BY scope")),
+    (
+        "budget_reservations",
+        sql!("SELECT * FROM budget_reservations ORDER BY run_id, turn, attempt"),
+    ),
 ];
 
 const ROWS: &[Sql] = &[
@@ -126,6 +137,39 @@ const ROWS: &[Sql] = &[
     sql!(
         "INSERT INTO connector_events (id, connector_id, at, kind, detail)
          VALUES ('e', 'echo:default', 1, 'paused', 'for a while')"
+    ),
+    sql!(
+        "INSERT INTO agents (id, spec, version, created_at, changed_at)
+         VALUES ('default', '{}', 1, 1, 1)"
+    ),
+    sql!(
+        "INSERT INTO sessions (id, key, agent, surface, title, next_run, next_history, holder,
+             created_at, changed_at)
+         VALUES ('s', 'k', 'default', 'channel', 'žofie', 2, 1, 'r', 1, 1)"
+    ),
+    sql!(
+        "INSERT INTO runs (id, session_id, session_seq, agent, phase, next_seq, snapshot_seq,
+             recoveries, active, deadline, tokens, micros, depth, created_at, changed_at)
+         VALUES ('r', 's', 1, 'default', 'waiting_for_approval', 2, 0, 0, 5, 9, 10, 20, 0, 1, 1)"
+    ),
+    sql!(
+        "INSERT INTO tape (run_id, seq, at, kind, spoken, payload)
+         VALUES ('r', 1, 1, 'run.queued', 0, '{}')"
+    ),
+    sql!("INSERT INTO run_signals (id, run_id, signal, at) VALUES ('g', 'r', '{}', 1)"),
+    sql!(
+        "INSERT INTO approvals (id, subject, payload, payload_sha256, summary, risk, state,
+             requested_at, expires_at)
+         VALUES ('a', 'tool', '{}', '00', 'do it', 'high', 'pending', 1, 2)"
+    ),
+    sql!(
+        "INSERT INTO budgets (scope, spent_tokens, spent_micros, reserved_tokens, reserved_micros,
+             changed_at)
+         VALUES ('agent:default', 1, 2, 3, 4, 5)"
+    ),
+    sql!(
+        "INSERT INTO budget_reservations (run_id, turn, attempt, tokens, micros, scopes)
+         VALUES ('r', 1, 1, 3, 4, '[]')"
     ),
     sql!(
         "INSERT INTO connector_status (connector_id, node, liveness, connection, restarts, told_at)

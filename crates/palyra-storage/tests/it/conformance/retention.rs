@@ -61,14 +61,28 @@ async fn every_table_is_bounded_or_has_a_rule(world: World) {
         "router_rules",
         // A thousand per connector.
         "connector_events",
+        // One row per agent, and what belongs to a run until it ends.
+        "agents",
+        "run_signals",
+        "budget_reservations",
+        // It goes with its run.
+        "tape",
         // One row per master key that ever was, and ten per secret.
         "vault_keys",
         "secrets",
     ];
-    // Their rules are brought by `palyra-identity` and `palyra-connector-core`, whose tests check
-    // them.
-    let elsewhere =
-        ["login_codes", "api_tokens", "console_logins", "outbox", "outbox_lanes", "inbound_events"];
+    // Their rules are brought by `palyra-identity`, `palyra-connector-core` and `palyra-gateway`.
+    let elsewhere = [
+        "login_codes",
+        "api_tokens",
+        "console_logins",
+        "outbox",
+        "outbox_lanes",
+        "inbound_events",
+        "sessions",
+        "runs",
+        "budgets",
+    ];
     let rules = ground_rules(world.db.engine());
     let tables: Vec<String> =
         world.db.read(|tx| tx.query(&TABLES, params![], |row| row.get(0))).await.unwrap();
