@@ -134,6 +134,7 @@ fn sweeper(app: &App) -> Sweeper {
     let mut rules = ground_rules(app.db.engine());
     rules.extend(palyra_identity::rules());
     rules.extend(palyra_connector_core::rules());
+    rules.extend(palyra_gateway::retention_rules());
     let (db, leases, clock) = (app.db.clone(), app.leases.clone(), app.clock.clone());
     Sweeper::new(db, leases, clock, rules, SWEEP_EVERY).with_blobs(app.blobs.clone())
 }
