@@ -6,20 +6,27 @@
 //! was left out would be undone.
 
 mod access;
+mod agents;
+mod approvals;
 mod audit;
 mod backups;
 mod channels;
 mod config;
 mod messages;
+mod models;
 mod people;
 mod redaction;
 mod router;
+mod runs;
 mod secrets;
+mod sessions;
 mod status;
 
 use serde::{Deserialize, Serialize};
 
 pub use access::{CreatedToken, MAX_TOKEN_SECONDS, NewToken, Token};
+pub use agents::{Agent, AgentChange, NewAgent};
+pub use approvals::{Approval, ApprovalAsker, ApprovalDecision, ApprovalVerdict};
 pub use audit::{AuditEvent, AuditVerified, ChainFaultAt};
 pub use backups::{BACKUP_ID_HEADER, BackupMaking};
 pub use channels::{
@@ -29,10 +36,16 @@ pub use channels::{
 };
 pub use config::{ConfigChange, ConfigChanged, ConfigOption, ConfigView};
 pub use messages::{MessageState, NewMessage, PartState, SaidMessage, TestMessage, TestResult};
+pub use models::{Model, ModelPrice, ModelState, ModelTested};
 pub use people::{Login, LoginCode, Member, NewLoginCode, NewMember, Session, WhoAmI};
 pub use redaction::Texts;
 pub use router::{NewRule, RouteDecision, RoutePreview, RouterRule, RuleChange};
+pub use runs::Run;
 pub use secrets::{MasterRotated, RotateMaster, Secret, SecretStored, SecretValue, SecretVersion};
+pub use sessions::{
+    AgentSession, MessageRole, NewInput, NewSession, SessionChange, SessionMessage, SessionSurface,
+    Submitted,
+};
 pub use status::{Check, CheckState, Doctor, Health, Readiness, Status, VaultStatus};
 
 pub(crate) use status::CONTRACTS;

@@ -25,7 +25,14 @@ pub const fn role_allows(role: Role, scope: Scope) -> bool {
             | Scope::ChannelsRead
             | Scope::ChannelsWrite
             | Scope::MessagesRead
-            | Scope::MessagesSend => true,
+            | Scope::MessagesSend
+            | Scope::AgentsRead
+            | Scope::AgentsWrite
+            | Scope::SessionsRead
+            | Scope::SessionsWrite
+            | Scope::ApprovalsRead
+            | Scope::ApprovalsDecide
+            | Scope::ModelsUse => true,
         },
         Role::Operator => operator_allows(scope),
         Role::Approver => approver_allows(scope),
@@ -50,7 +57,14 @@ const fn operator_allows(scope: Scope) -> bool {
         | Scope::ChannelsRead
         | Scope::ChannelsWrite
         | Scope::MessagesRead
-        | Scope::MessagesSend => true,
+        | Scope::MessagesSend
+        | Scope::AgentsRead
+        | Scope::AgentsWrite
+        | Scope::SessionsRead
+        | Scope::SessionsWrite
+        | Scope::ApprovalsRead
+        | Scope::ApprovalsDecide
+        | Scope::ModelsUse => true,
         // A backup holds what belongs to others, the owner included; and who else there is
         // the owner decides.
         Scope::BackupsCreate | Scope::PrincipalsWrite => false,
@@ -67,7 +81,11 @@ const fn approver_allows(scope: Scope) -> bool {
         | Scope::LoginsRead
         | Scope::LoginsWrite
         | Scope::ChannelsRead
-        | Scope::MessagesRead => true,
+        | Scope::MessagesRead
+        | Scope::AgentsRead
+        | Scope::SessionsRead
+        | Scope::ApprovalsRead
+        | Scope::ApprovalsDecide => true,
         Scope::TokensRead
         | Scope::TokensWrite
         | Scope::SecretsRead
@@ -77,7 +95,10 @@ const fn approver_allows(scope: Scope) -> bool {
         | Scope::PrincipalsRead
         | Scope::PrincipalsWrite
         | Scope::ChannelsWrite
-        | Scope::MessagesSend => false,
+        | Scope::MessagesSend
+        | Scope::AgentsWrite
+        | Scope::SessionsWrite
+        | Scope::ModelsUse => false,
     }
 }
 
@@ -87,7 +108,8 @@ const fn viewer_allows(scope: Scope) -> bool {
         | Scope::MetricsRead
         | Scope::AuditRead
         | Scope::ConfigRead
-        | Scope::ChannelsRead => true,
+        | Scope::ChannelsRead
+        | Scope::AgentsRead => true,
         Scope::TokensRead
         | Scope::TokensWrite
         | Scope::SecretsRead
@@ -100,7 +122,13 @@ const fn viewer_allows(scope: Scope) -> bool {
         | Scope::PrincipalsWrite
         | Scope::ChannelsWrite
         | Scope::MessagesRead
-        | Scope::MessagesSend => false,
+        | Scope::MessagesSend
+        | Scope::AgentsWrite
+        | Scope::SessionsRead
+        | Scope::SessionsWrite
+        | Scope::ApprovalsRead
+        | Scope::ApprovalsDecide
+        | Scope::ModelsUse => false,
     }
 }
 

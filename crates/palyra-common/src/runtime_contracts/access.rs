@@ -52,6 +52,20 @@ runtime_contract_enum! {
         MessagesRead = "messages:read",
         /// Say something in a channel, in the name of the bot.
         MessagesSend = "messages:send",
+        /// See agents, and the models that they think with.
+        AgentsRead = "agents:read",
+        /// Make, change and remove agents.
+        AgentsWrite = "agents:write",
+        /// Read conversations with agents, and what agents did in them.
+        SessionsRead = "sessions:read",
+        /// Talk to agents as somebody whom they trust, and stop what they do.
+        SessionsWrite = "sessions:write",
+        /// See what agents ask before they do it.
+        ApprovalsRead = "approvals:read",
+        /// Decide what agents ask.
+        ApprovalsDecide = "approvals:decide",
+        /// Ask a model something, which may cost money.
+        ModelsUse = "models:use",
     }
 
     /// How far a publisher's key is trusted for a skill.
