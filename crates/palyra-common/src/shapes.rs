@@ -68,6 +68,14 @@ pub fn redact(text: &str) -> Cow<'_, str> {
     STRICT.redact(Cow::Borrowed(text))
 }
 
+/// How many bytes at the end of `text` may be the beginning of a credential: the last word, as none
+/// has blanks or letters beyond ASCII, or all of a private key that has no end yet.
+pub fn open_end(text: &str) -> usize {
+    let word = text.bytes().rev().take_while(u8::is_ascii_graphic).count();
+    let key = text.rfind("-----BEGIN ").map(|at| &text[at..]);
+    key.filter(|key| !key.contains("-----END ")).map_or(0, str::len).max(word)
+}
+
 /// `text` without anything that could be a credential, at the price of some innocent words.
 pub fn redact_suspects(text: &str) -> Cow<'_, str> {
     WIDE.redact(redact(text))

@@ -14,6 +14,12 @@ pub trait Outgoing: Send + Sync {
     /// `text` as it may go out.
     fn clean(&self, text: &str) -> String;
 
+    /// How many bytes at the end of `text` may be the beginning of something that would be taken out:
+    /// whoever shows a text while it comes keeps these back.
+    fn open_end(&self, text: &str) -> usize {
+        palyra_common::shapes::open_end(text)
+    }
+
     /// The same by what is known now. It waits for nobody and learns nothing more, so that a
     /// transaction that is run again writes the same.
     fn snapshot(&self) -> Arc<dyn Outgoing>;

@@ -129,6 +129,10 @@ impl Outgoing for WithoutSecrets {
         self.0.redact(text).into_owned()
     }
 
+    fn open_end(&self, text: &str) -> usize {
+        self.0.snapshot().open_end(text)
+    }
+
     fn snapshot(&self) -> Arc<dyn Outgoing> {
         Arc::new(WithoutKnown(self.0.snapshot()))
     }
@@ -141,6 +145,10 @@ struct WithoutKnown(Redaction);
 impl Outgoing for WithoutKnown {
     fn clean(&self, text: &str) -> String {
         self.0.redact(text).into_owned()
+    }
+
+    fn open_end(&self, text: &str) -> usize {
+        self.0.open_end(text)
     }
 
     fn snapshot(&self) -> Arc<dyn Outgoing> {

@@ -83,6 +83,16 @@ impl Redaction {
     }
 }
 
+impl Redaction {
+    /// How many bytes at the end of `text` may be the beginning of a secret.
+    pub fn open_end(&self, text: &str) -> usize {
+        let forms = self.0.iter().flat_map(|table| table.live()).flat_map(|value| &value.forms);
+        let value = forms.map(|form| form.open_end(text.as_bytes())).max();
+        let open = value.unwrap_or(0).max(shapes::open_end(text));
+        text.len() - Search::new(&self.0).cut_before(text, text.len() - open)
+    }
+}
+
 /// A value on its way into the vault. It is looked for already.
 pub(crate) struct Learnt {
     redactor: Redactor,

@@ -131,8 +131,9 @@ impl Held {
                 }
                 () = &mut limit => break Asked::Interrupted,
                 () = stream.due(last) => {
-                    let Some((offset, text)) = stream.take() else { continue };
-                    let text = self.clean(&text);
+                    let Some((offset, text)) = stream.take(&*self.options.outgoing) else {
+                        continue;
+                    };
                     self.push(TapeEvent::ModelDelta(ModelDelta { turn, attempt, offset, text }));
                     match self.flush(Then::GoOn).await? {
                         Committed::Done { first: seq, .. } => first = first.or(Some(seq)),

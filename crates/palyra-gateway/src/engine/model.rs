@@ -5,6 +5,8 @@ use std::time::Duration;
 
 use futures_util::future::BoxFuture;
 use palyra_common::runtime_contracts::RetryClass;
+use palyra_common::text::strip_nul;
+use palyra_connector_core::Outgoing;
 use palyra_models::{Completion, Delta, DeltaSink, ModelRequest};
 use palyra_policy::budget::Amount;
 use tokio::sync::Notify;
@@ -67,8 +69,14 @@ pub(super) struct Stream {
 
 #[derive(Default)]
 struct Streamed {
-    waiting: String,
+    /// All that has come.
+    whole: String,
+    /// How many bytes of it, without its secrets, were given out.
+    given: usize,
+    /// The same in characters.
     seen: u64,
+    /// Whether something came since it was last looked at.
+    fresh: bool,
 }
 
 pub(super) struct Sink(pub(super) Arc<Stream>);
@@ -76,7 +84,11 @@ pub(super) struct Sink(pub(super) Arc<Stream>);
 impl DeltaSink for Sink {
     fn delta(&mut self, delta: Delta<'_>) {
         match delta {
-            Delta::Text(text) => self.0.lock().waiting.push_str(text),
+            Delta::Text(text) => {
+                let mut streamed = self.0.lock();
+                streamed.whole.push_str(text);
+                streamed.fresh = true;
+            }
             _ => return,
         }
         self.0.grown.notify_one();
@@ -92,26 +104,31 @@ impl Stream {
         self.text.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// What has come since the last call, and how many characters came before it.
-    pub(super) fn take(&self) -> Option<(u64, String)> {
+    /// What has come since the last call, without secrets, and how many characters came before it.
+    /// An end that may be the beginning of a secret is kept back until more has come.
+    pub(super) fn take(&self, outgoing: &dyn Outgoing) -> Option<(u64, String)> {
         let mut text = self.lock();
-        if text.waiting.is_empty() {
-            return None;
-        }
-        let (offset, piece) = (text.seen, std::mem::take(&mut text.waiting));
+        text.fresh = false;
+        let settled = text.whole.len().saturating_sub(outgoing.open_end(&text.whole));
+        let whole = outgoing.clean(&strip_nul(text.whole.get(..settled)?));
+        let piece = whole.get(text.given..).filter(|piece| !piece.is_empty())?.to_owned();
+        let offset = text.seen;
+        text.given = whole.len();
         text.seen += u64::try_from(piece.chars().count()).unwrap_or(0);
         Some((offset, piece))
     }
 
     /// Whether anything has come at all.
     pub(super) fn has_begun(&self) -> bool {
-        let text = self.lock();
-        text.seen > 0 || !text.waiting.is_empty()
+        !self.lock().whole.is_empty()
     }
 
-    /// Returns when there is something to write, and it is time to.
+    /// Returns when there is something to write, and it is time to. Nothing is lost if that is not
+    /// waited for.
     pub(super) async fn due(&self, last: Option<tokio::time::Instant>) {
-        self.grown.notified().await;
+        while !self.lock().fresh {
+            self.grown.notified().await;
+        }
         if let Some(last) = last {
             tokio::time::sleep_until(last + WRITE_EVERY).await;
         }

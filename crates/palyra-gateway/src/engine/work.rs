@@ -1,9 +1,11 @@
 //! The worker of a node: takes runs that are due, and looks after those that it has.
 
 use std::collections::HashMap;
+use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
 use std::time::Duration;
 
+use futures_util::FutureExt;
 use palyra_common::ids::RunId;
 use palyra_common::time::Timestamp;
 use palyra_storage::lease::{Lease, LeaseName, is_held};
@@ -21,6 +23,8 @@ use crate::store::runs::{self, Run};
 const LOOK_AT_LEAST_EVERY: Duration = Duration::from_secs(2);
 /// How long to leave a run alone that could not be worked on.
 const AFTER_TROUBLE: Duration = Duration::from_secs(1);
+/// How often that is doubled, at most.
+const MOST_DOUBLED: u32 = 6;
 /// How long what is under way may go on at the stop.
 const DRAIN: Duration = Duration::from_secs(5);
 
@@ -170,14 +174,15 @@ impl Worker {
         let (options, worker) = (self.options.clone(), self.lease.token());
         self.active.insert(id, signalled.clone());
         let task = self.tasks.spawn(async move {
-            let driven = match Held::load(options, worker, run, signalled).await {
-                Ok(held) => held.drive().await,
-                Err(error) => Err(error),
-            };
-            if let Err(error) = driven {
-                tracing::warn!(run = %id, %error, "a run could not be worked on; trying again");
-                tokio::time::sleep(AFTER_TROUBLE).await;
+            let (db, stumbled) = (options.db.clone(), run.recoveries);
+            if drive(options, worker, run, signalled).await {
+                return;
             }
+            // Where the database is in trouble, nothing is counted.
+            if let Err(error) = db.write(move |tx| runs::stumble(tx, id, worker)).await {
+                tracing::warn!(run = %id, %error, "a run that stumbled could not be counted");
+            }
+            tokio::time::sleep(AFTER_TROUBLE * 2_u32.pow(stumbled.min(MOST_DOUBLED))).await;
         });
         self.by_task.insert(task.id(), id);
     }
@@ -212,6 +217,34 @@ impl Worker {
         }
         if let Err(error) = self.options.leases.release(self.lease).await {
             tracing::warn!(%error, "the lease of the engine could not be given back");
+        }
+    }
+}
+
+/// Works on a run. Says whether nothing is wrong with it: what is wrong with the database passes, and
+/// what is wrong with a run, or with us, is met again by whoever tries it again.
+async fn drive(options: Arc<EngineOptions>, worker: i64, run: Run, signalled: Arc<Notify>) -> bool {
+    let id = run.id;
+    let driven = async {
+        match Held::load(options, worker, run, signalled).await {
+            Ok(held) => held.drive().await,
+            Err(error) => Err(error),
+        }
+    };
+    // A tool that panics ends its run, after some tries, and not the others of this node.
+    match AssertUnwindSafe(driven).catch_unwind().await {
+        Ok(Ok(())) => true,
+        Ok(Err(error)) => {
+            tracing::warn!(run = %id, %error, "a run could not be worked on; trying again");
+            let passes = error.envelope().retryable();
+            if passes {
+                tokio::time::sleep(AFTER_TROUBLE).await;
+            }
+            passes
+        }
+        Err(_) => {
+            tracing::error!(run = %id, "working on a run panicked; trying again");
+            false
         }
     }
 }

@@ -57,6 +57,10 @@ const FREE: Sql = sql!(
     "UPDATE runs SET worker = NULL, due_at = $2, recoveries = recoveries + 1 WHERE worker = $1"
 );
 
+/// Something went wrong with it that will not pass by itself.
+const STUMBLE: Sql =
+    sql!("UPDATE runs SET recoveries = recoveries + 1 WHERE id = $1 AND worker = $2");
+
 const GIVE_BACK: Sql =
     sql!("UPDATE runs SET worker = NULL, due_at = $3 WHERE id = $1 AND worker = $2");
 
@@ -282,6 +286,11 @@ pub(crate) fn workers(tx: &mut Tx<'_>) -> Result<Vec<i64>, StorageError> {
 /// Takes all runs from a worker that is gone.
 pub(crate) fn free(tx: &mut Tx<'_>, worker: i64, now: Timestamp) -> Result<u64, StorageError> {
     tx.execute(&FREE, params![worker, now])
+}
+
+/// Counts that a worker could not work on its run.
+pub(crate) fn stumble(tx: &mut Tx<'_>, run: RunId, worker: i64) -> Result<(), StorageError> {
+    tx.execute(&STUMBLE, params![text(run), worker]).map(drop)
 }
 
 /// Gives a run back that was not begun.

@@ -38,6 +38,8 @@ on_every_engine!(
     a_paused_run_goes_on_when_it_is_resumed,
     secrets_and_strangers_are_marked,
     what_streams_is_seen_and_superseded,
+    a_secret_that_comes_in_pieces_is_not_shown,
+    a_tool_that_panics_ends_its_run_and_no_other,
 );
 
 async fn a_question_is_answered(world: World) {
@@ -339,7 +341,7 @@ async fn secrets_and_strangers_are_marked(world: World) {
 async fn what_streams_is_seen_and_superseded(world: World) {
     let node = Node::start(&world).await;
     let go_on = Arc::new(Notify::new());
-    node.script.then(Says::Pieces(&["one ", "two ", "three"], go_on.clone()));
+    node.script.then(Says::Pieces(&["one ", "two ", "three "], go_on.clone()));
     let run = node.say(node.session().await, "hello").await;
     let mut follow = node.streams.follow(run, 0);
     let (mut seqs, mut text) = (Vec::new(), String::new());
@@ -357,8 +359,49 @@ async fn what_streams_is_seen_and_superseded(world: World) {
             }
         }
     }
-    assert_eq!(text, "one two three");
+    assert_eq!(text, "one two three ");
     assert!(seqs.is_sorted_by(|a, b| a < b), "{seqs:?}");
     assert!(!node.kinds(run).await.contains(&"model.delta".to_owned()));
+    node.stop().await;
+}
+
+async fn a_secret_that_comes_in_pieces_is_not_shown(world: World) {
+    let node = Node::start(&world).await;
+    let go_on = Arc::new(Notify::new());
+    node.script.then(Says::Pieces(&["it is s3", "cr", "3t", " and no ", "more"], go_on.clone()));
+    let run = node.say(node.session().await, "hello").await;
+    let mut follow = node.streams.follow(run, 0);
+    let mut text = String::new();
+    loop {
+        // Whether or not a piece shows, the next one comes.
+        go_on.notify_one();
+        let wait = std::time::Duration::from_millis(200);
+        let Ok(events) = tokio::time::timeout(wait, follow.next()).await else { continue };
+        let events = events.unwrap();
+        if events.is_empty() {
+            break;
+        }
+        for entry in events {
+            if let TapeEvent::ModelDelta(delta) = entry.event {
+                assert_eq!(delta.offset, u64::try_from(text.len()).unwrap());
+                text.push_str(&delta.text);
+            }
+        }
+    }
+    assert!("it is [redacted] and no more".starts_with(&text), "{text:?}");
+    assert!(!text.is_empty());
+    node.stop().await;
+}
+
+async fn a_tool_that_panics_ends_its_run_and_no_other(world: World) {
+    let node = Node::start(&world).await;
+    node.counting.panics.store(true, Ordering::SeqCst);
+    node.script.then(Says::Calls(vec![("test.read", "{}".to_owned())]));
+    let run = node.say(node.session().await, "count").await;
+    let ended = node.until(run, Phase::Failed).await;
+    assert_eq!(ended.ended, Some(RunEnd::CrashLoop));
+    node.counting.panics.store(false, Ordering::SeqCst);
+    let next = node.say(node.session().await, "hello").await;
+    node.until(next, Phase::Completed).await;
     node.stop().await;
 }

@@ -56,6 +56,13 @@ impl<'t> Search<'t> {
         }
     }
 
+    /// `cut`, or where the value begins that it would cut through.
+    pub(super) fn cut_before(&self, text: &str, cut: usize) -> usize {
+        let mut found = self.find(text).into_iter().map(|found| found.at);
+        let through = found.find(|at| at.start < cut && cut < at.end);
+        through.map_or(cut, |at| at.start)
+    }
+
     /// A label must not spell a value, such as one that is called like its scope.
     fn label(&self, value: &'t Value) -> &'t str {
         let choices = [value.label.as_str(), "[redacted]"];

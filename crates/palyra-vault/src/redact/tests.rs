@@ -285,3 +285,43 @@ proptest! {
         prop_assert!(matches!(redactor.redact(&text), Cow::Borrowed(same) if same == text));
     }
 }
+
+#[test]
+fn what_may_become_a_value_is_kept_back() {
+    let values = [("global/phrase", "correct horse battery"), ("global/key", "hunter2hunter2")];
+    let redaction = redactor(&values).snapshot();
+    let kept = |text: &str| text[text.len() - redaction.open_end(text)..].to_owned();
+    assert_eq!(kept("nothing here "), "");
+    assert_eq!(kept("the last word"), "word");
+    assert_eq!(kept("it is correct horse "), "correct horse ");
+    assert_eq!(kept("it is correct horse battery "), "", "it is whole");
+    assert_eq!(kept("correct correct "), "correct ");
+    assert_eq!(kept("žluťoučký kůň"), "", "no credential has such letters");
+    assert_eq!(
+        kept("-----BEGIN RSA PRIVATE KEY-----\nMIIE "),
+        "-----BEGIN RSA PRIVATE KEY-----\nMIIE "
+    );
+    let long = "x y ".repeat(200);
+    let redaction = redactor(&[("global/long", &long)]).snapshot();
+    let text = format!("so {}", &long[..500]);
+    assert_eq!(redaction.open_end(&text), 500);
+}
+
+proptest! {
+    /// However a text comes, what is shown of it piece by piece is what is shown of the whole.
+    #[test]
+    fn a_text_that_comes_in_pieces_shows_no_more_than_the_whole(
+        parts in proptest::collection::vec("(a b c d|abc|b c|c d|[a-d ]{0,4}|ž)", 0..12),
+    ) {
+        let redaction = redactor(&[("global/one", "a b c d"), ("global/two", "c d a b")]).snapshot();
+        let (mut text, mut shown) = (String::new(), String::new());
+        for part in &parts {
+            text.push_str(part);
+            let settled = &text[..text.len() - redaction.open_end(&text)];
+            let now = redaction.redact(settled).into_owned();
+            prop_assert!(now.starts_with(&shown), "{now:?} does not go on from {shown:?}");
+            shown = now;
+        }
+        prop_assert!(redaction.redact(&text).starts_with(&shown));
+    }
+}

@@ -82,4 +82,16 @@ impl Form {
         let same = there.starts_with(&self.head) && there.ends_with(&self.tail);
         same.then_some(start..start + self.bytes)
     }
+
+    /// How many bytes at the end of `text` may be the beginning of this form: the most that begin
+    /// like it, of fewer bytes than it has.
+    pub(super) fn open_end(&self, text: &[u8]) -> usize {
+        let begins = |end: &[u8]| {
+            let same = end.len().min(self.head.len());
+            end[..same] == self.head[..same]
+        };
+        let from = text.len().saturating_sub(self.bytes.saturating_sub(1));
+        let ends = (from..text.len()).filter(|at| text[*at] == self.head[0]);
+        ends.map(|at| &text[at..]).find(|end| begins(end)).map_or(0, <[u8]>::len)
+    }
 }

@@ -147,6 +147,7 @@ pub(super) struct Counting {
     /// Changes what a call is bound to.
     pub(super) base: AtomicU32,
     pub(super) hang: Mutex<Option<Arc<Notify>>>,
+    pub(super) panics: std::sync::atomic::AtomicBool,
 }
 
 pub(super) struct Count {
@@ -187,6 +188,7 @@ impl Tool for Count {
     fn run<'a>(&'a self, _: &'a Invocation) -> BoxFuture<'a, Result<ToolDone, ToolFault>> {
         async move {
             let times = self.counting.times.fetch_add(1, Ordering::SeqCst) + 1;
+            assert!(!self.counting.panics.load(Ordering::SeqCst), "as a test wants it");
             let hang = self.counting.hang.lock().unwrap().clone();
             if let Some(begun) = hang {
                 begun.notify_one();

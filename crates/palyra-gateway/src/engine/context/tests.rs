@@ -1,0 +1,152 @@
+use futures_util::future::BoxFuture;
+use palyra_common::runtime_contracts::{ModelFinish, ToolOutcome};
+use palyra_common::tape::{Call, Input, ModelCompleted, TapeEntry, TapeEvent, ToolCompleted};
+use palyra_common::time::Timestamp;
+use palyra_models::{DeltaSink, Turn};
+use palyra_policy::budget::Amount;
+use palyra_storage::new_id;
+
+use super::*;
+use crate::engine::model::{Thought, ThoughtError};
+
+/// A token has four bytes.
+struct Scale;
+
+impl Thinker for Scale {
+    fn think<'a>(
+        &'a self,
+        _: &'a [String],
+        _: &'a ModelRequest,
+        _: &'a mut dyn DeltaSink,
+    ) -> BoxFuture<'a, Result<Thought, ThoughtError>> {
+        unreachable!("nobody is asked here")
+    }
+
+    fn worst_case(&self, _: &[String], _: &ModelRequest) -> Amount {
+        Amount::default()
+    }
+
+    fn tokens(&self, text: &str) -> u64 {
+        u64::try_from(text.len().div_ceil(4)).unwrap()
+    }
+}
+
+fn said(text: &str, trust: Trust) -> TapeEvent {
+    let (text, sender) = (text.to_owned(), "ann".to_owned());
+    TapeEvent::InputMessage(Input { text, sender, trust, connector: None })
+}
+
+fn wants(turn: u32, calls: usize) -> TapeEvent {
+    let call = |n| Call {
+        id: format!("t{turn}c{n}"),
+        tool: "fs.read".to_owned(),
+        arguments: "{}".to_owned(),
+    };
+    TapeEvent::ModelCompleted(ModelCompleted {
+        turn,
+        attempt: 1,
+        model: "test".to_owned(),
+        text: String::new(),
+        calls: (0..calls).map(call).collect(),
+        finish: ModelFinish::ToolCalls,
+        input_tokens: 0,
+        output_tokens: 0,
+        cost_micros: 0,
+        prompt_sha256: String::new(),
+    })
+}
+
+fn got(call: &str, content: &str) -> TapeEvent {
+    let (call, content) = (call.to_owned(), content.to_owned());
+    let (outcome, trust) = (ToolOutcome::Done, Trust::Untrusted);
+    TapeEvent::ToolCompleted(ToolCompleted { call, outcome, content, artifact: None, trust })
+}
+
+fn run(events: Vec<TapeEvent>) -> Events {
+    let entry = |(seq, event)| TapeEntry { seq, at: Timestamp::from_unix_millis(0), event };
+    let mut entries: Vec<_> = (1..).zip(events).map(entry).collect();
+    entries.reverse();
+    (new_id(), entries)
+}
+
+fn results(built: &Built) -> Vec<(String, String)> {
+    let of = |turn: &Turn| match turn {
+        Turn::ToolResults { results } => {
+            results.iter().map(|result| (result.call_id.clone(), result.content.clone())).collect()
+        }
+        Turn::User { .. } | Turn::Assistant { .. } => Vec::new(),
+    };
+    built.turns.iter().flat_map(of).collect()
+}
+
+#[test]
+fn every_call_has_a_result_also_where_a_run_was_stopped_before() {
+    let stopped = run(vec![said("read both", Trust::Operator), wants(1, 2), got("t1c0", "one")]);
+    let built = Built::of(&stopped, Cut::NONE);
+    let told: Vec<_> = results(&built).into_iter().map(|(_, content)| content).collect();
+    assert_eq!(told.len(), 2);
+    assert!(told[0].contains("one") && told[1].contains("ended before"), "{told:?}");
+    let nothing_yet = run(vec![said("read both", Trust::Operator), wants(1, 2)]);
+    assert_eq!(results(&Built::of(&nothing_yet, Cut::NONE)).len(), 2);
+    let answered = run(vec![said("hello", Trust::Operator)]);
+    assert_eq!(Built::of(&answered, Cut::NONE).turns.len(), 1);
+}
+
+#[test]
+fn no_call_has_the_id_of_one_of_another_run() {
+    let one = run(vec![said("read", Trust::Operator), wants(1, 1), got("t1c0", "one")]);
+    let two = run(vec![said("read", Trust::Operator), wants(1, 1), got("t1c0", "two")]);
+    let all = within(10_000, &two, &[one], &Scale);
+    let ids: Vec<_> = results(&all).into_iter().map(|(id, _)| id).collect();
+    assert_eq!(ids.len(), 2);
+    assert_ne!(ids[0], ids[1]);
+    assert!(ids.iter().all(|id| id.len() <= 40), "{ids:?}");
+}
+
+#[test]
+fn what_does_not_fit_is_cut_from_its_oldest_part_on() {
+    let page = "x".repeat(8_000);
+    let reads = vec![
+        said("read all of it", Trust::Operator),
+        wants(1, 1),
+        got("t1c0", &page),
+        wants(2, 1),
+        got("t2c0", &page),
+        wants(3, 1),
+        got("t3c0", &page),
+    ];
+    let own = run(reads);
+    let whole = within(100_000, &own, &[], &Scale);
+    assert!(results(&whole).iter().all(|(_, content)| content.contains(&page)));
+
+    let tight = within(3_500, &own, &[], &Scale);
+    assert!(tight.weight(&Scale) <= 3_500);
+    let shown = results(&tight);
+    assert!(shown[2].1.contains(&page), "what the model has not seen yet stays whole");
+    assert!(shown[0].1.contains("only the first 2048 of 8000 bytes"));
+
+    let tiny = within(600, &own, &[], &Scale);
+    assert!(tiny.weight(&Scale) <= 600, "{}", tiny.weight(&Scale));
+    for (_, content) in results(&tiny) {
+        assert!(content.ends_with("</untrusted>"), "a mark is closed: {content}");
+    }
+}
+
+#[test]
+fn a_text_of_many_bytes_is_cut_between_characters() {
+    let long = run(vec![said(&"ž".repeat(100_000), Trust::Untrusted)]);
+    let built = within(1_000, &long, &[], &Scale);
+    assert!(built.weight(&Scale) <= 1_000);
+    assert_eq!(built.trust, Trust::Untrusted);
+}
+
+#[test]
+fn of_earlier_runs_the_newest_are_kept_as_far_as_there_is_room() {
+    let earlier: Vec<_> = (0..10)
+        .map(|n| run(vec![said(&format!("{n} {}", "y".repeat(398)), Trust::Operator)]))
+        .collect();
+    let own = run(vec![said("now", Trust::Operator)]);
+    let built = within(301, &own, &earlier, &Scale);
+    let first: Vec<_> = built.told.iter().map(|text| text[..1].to_owned()).collect();
+    assert_eq!(first, ["2", "1", "0", "n"]);
+}
