@@ -255,7 +255,7 @@ impl Client {
     }
 }
 
-fn page(after: Option<String>, limit: u32) -> Vec<(&'static str, String)> {
+pub(crate) fn page(after: Option<String>, limit: u32) -> Vec<(&'static str, String)> {
     let after = after.map(|after| ("after", after));
     std::iter::once(("limit", limit.to_string())).chain(after).collect()
 }

@@ -142,8 +142,6 @@ impl Client {
     }
 }
 
-/// `segment` as it stays in a path. Dots alone would be taken out, and what is left would name
-/// something else; so they become a name that nothing has.
 /// What speaks to `target`, and where it is. After `silence` the other side counts as gone.
 fn connection(target: &Target, silence: Duration) -> Result<(reqwest::Client, Url), ClientError> {
     // reqwest asks for the provider of the process and panics without one. Whoever has chosen before
@@ -178,6 +176,8 @@ fn connection(target: &Target, silence: Duration) -> Result<(reqwest::Client, Ur
     Ok((http, base))
 }
 
+/// `segment` as it stays in a path. Dots alone would be taken out, and what is left would name
+/// something else; so they become a name that nothing has.
 fn kept(segment: &str) -> &str {
     match segment {
         "." => "%2E",

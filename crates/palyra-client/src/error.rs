@@ -75,6 +75,16 @@ impl ClientError {
         }
     }
 
+    /// Whether a daemon that was there before may be there again later, as after a restart. What stands
+    /// before it while it is away may answer in its place: a proxy.
+    pub fn is_absence(&self) -> bool {
+        match self {
+            Self::NotRunning { .. } | Self::Unreachable { .. } | Self::Unexpected { .. } => true,
+            Self::Refused(envelope) => envelope.retryable(),
+            Self::NotPermitted { .. } | Self::PathTooLong { .. } | Self::NotAFolder { .. } => false,
+        }
+    }
+
     /// Whether the same request can succeed later.
     pub fn retry_class(&self) -> RetryClass {
         if self.envelope().retryable() {

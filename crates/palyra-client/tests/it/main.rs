@@ -1,6 +1,9 @@
 //! The client against answers that no daemon of ours gives: cut off, too large, of somebody else.
 #![allow(clippy::panic, clippy::unwrap_used, reason = "a failure is the verdict")]
 
+mod follow;
+mod runs;
+
 use std::path::Path;
 
 use palyra_client::{ApiToken, Client, ClientError, Target};

@@ -1,0 +1,85 @@
+//! What happens, as it happens, through restarts of the daemon: no event is missed, none comes twice.
+
+mod stream;
+mod wire;
+
+use std::time::Duration;
+
+use palyra_common::ids::RunId;
+use palyra_common::tape::TapeEntry;
+use serde::de::DeserializeOwned;
+
+use crate::client::Client;
+use crate::error::ClientError;
+use wire::{Heard, Wire};
+
+/// What a follower is told.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Followed<T> {
+    /// Something happened.
+    Event(T),
+    /// The daemon is away. It is waited for.
+    Lost,
+    /// The daemon is there again; what happened meanwhile comes now.
+    Back,
+}
+
+/// One who follows the tape of a run.
+pub struct RunFollower {
+    wire: Wire,
+    run: RunId,
+    /// The daemon has ended the connection, which it does when it stops, too.
+    asks: bool,
+}
+
+impl Client {
+    /// Follows the tape of a run from the event behind `after` on (0 for all of it), and waits for a
+    /// daemon that is away for as long as `patience`, also in the beginning.
+    pub fn follow_run(&self, run: RunId, after: i64, patience: Duration) -> RunFollower {
+        let path = ["admin", "v1", "runs", &run.to_string(), "events"].map(str::to_owned);
+        let wire = Wire::new(self.clone(), path.into(), Some(after), patience);
+        RunFollower { wire, run, asks: false }
+    }
+}
+
+impl RunFollower {
+    /// The next event of the tape, or what became of the connection; none once the run and its
+    /// deliveries have ended. Kinds of events that this version does not know are passed over.
+    /// Cancel safe.
+    pub async fn next(&mut self) -> Result<Option<Followed<TapeEntry>>, ClientError> {
+        loop {
+            if self.asks {
+                match self.wire.client.run(self.run).await {
+                    Ok(run) if run.end.is_some() && self.wire.last() >= Some(run.last_seq) => {
+                        return Ok(None);
+                    }
+                    Ok(_) => self.asks = false,
+                    Err(error) => {
+                        if self.wire.lose(error)? {
+                            return Ok(Some(Followed::Lost));
+                        }
+                    }
+                }
+            }
+            match self.wire.hear().await? {
+                Heard::Event(event) => {
+                    if let Some(entry) = decode(&self.wire.client, &event.data)? {
+                        return Ok(Some(Followed::Event(entry)));
+                    }
+                }
+                Heard::Lost => return Ok(Some(Followed::Lost)),
+                Heard::Back => return Ok(Some(Followed::Back)),
+                Heard::Ended => self.asks = true,
+            }
+        }
+    }
+}
+
+/// What an event holds; nothing where a newer daemon tells of what is not known here.
+fn decode<T: DeserializeOwned>(client: &Client, data: &str) -> Result<Option<T>, ClientError> {
+    match serde_json::from_str(data) {
+        Ok(event) => Ok(Some(event)),
+        Err(error) if error.is_data() => Ok(None),
+        Err(error) => Err(client.unexpected(format!("an event that is no JSON: {error}"))),
+    }
+}

@@ -1,0 +1,86 @@
+//! One connection that events come through.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use bytes::Bytes;
+use futures_util::stream::{self, BoxStream, Stream, StreamExt};
+use reqwest::Response;
+use reqwest::header::CONTENT_TYPE;
+use sse_stream::{Error as SseError, SseByteStream};
+
+use crate::client::Client;
+use crate::error::ClientError;
+
+/// No event is larger than this.
+const EVENT_BYTES: usize = 16 << 20;
+
+/// An event as it came: its number, and what it holds.
+#[derive(Debug)]
+pub(super) struct Numbered {
+    pub(super) seq: i64,
+    pub(super) data: String,
+}
+
+/// Events until the connection ends. Cancel safe.
+pub(super) struct Connection {
+    client: Client,
+    events: BoxStream<'static, Result<sse_stream::Sse, SseError>>,
+    since_event: Arc<AtomicUsize>,
+}
+
+impl Connection {
+    /// `response` as events, if that is what it is.
+    pub(super) fn new(client: Client, response: Response) -> Result<Self, ClientError> {
+        let kind = response.headers().get(CONTENT_TYPE).and_then(|kind| kind.to_str().ok());
+        if !kind.is_some_and(|kind| kind.starts_with("text/event-stream")) {
+            return Err(client.unexpected("something else than a stream of events"));
+        }
+        let since_event = Arc::new(AtomicUsize::new(0));
+        let pieces = pieces(client.clone(), response, Arc::clone(&since_event));
+        Ok(Self { client, events: SseByteStream::new(Box::pin(pieces)).boxed(), since_event })
+    }
+
+    /// The next event; none after the end.
+    pub(super) async fn next(&mut self) -> Result<Option<Numbered>, ClientError> {
+        while let Some(event) = self.events.next().await {
+            self.since_event.store(0, Ordering::Relaxed);
+            let event = event.map_err(|error| self.broken(error))?;
+            let Some(data) = event.data else { continue };
+            let seq = event.id.and_then(|id| id.parse().ok());
+            let seq = seq.ok_or_else(|| self.client.unexpected("an event without a number"))?;
+            return Ok(Some(Numbered { seq, data }));
+        }
+        Ok(None)
+    }
+
+    fn broken(&self, error: SseError) -> ClientError {
+        match error {
+            SseError::Body(inner) => match inner.downcast::<ClientError>() {
+                Ok(error) => *error,
+                Err(other) => self.client.unexpected(other.to_string()),
+            },
+            _ => self.client.unexpected("a stream of events that is not text"),
+        }
+    }
+}
+
+/// The pieces of a body, as long as no event is too large.
+fn pieces(
+    client: Client,
+    response: Response,
+    since_event: Arc<AtomicUsize>,
+) -> impl Stream<Item = Result<Bytes, ClientError>> + Send {
+    stream::try_unfold((client, response), move |(client, mut response)| {
+        let since_event = Arc::clone(&since_event);
+        async move {
+            let piece = response.chunk().await.map_err(|error| client.failed(error))?;
+            let Some(piece) = piece else { return Ok(None) };
+            if since_event.fetch_add(piece.len(), Ordering::Relaxed) + piece.len() > EVENT_BYTES {
+                let most = EVENT_BYTES >> 20;
+                return Err(client.unexpected(format!("an event of more than {most} MiB")));
+            }
+            Ok(Some((piece, (client, response))))
+        }
+    })
+}
