@@ -10,6 +10,7 @@
 //!   that is a row of whoever asks.
 //! - [`SecretSource`]: where keys come from, asked at each call.
 //! - [`count_tokens`], [`cost`]: what a text weighs and what an answer costs.
+//! - [`marked`]: how a text of others is marked in what a model reads.
 //!
 //! What a user or a tool said never reaches the system role: a dialect puts there
 //! [`ModelRequest::system`] and nothing else.
@@ -20,6 +21,7 @@ mod answer;
 mod config;
 mod dialect;
 mod error;
+mod mark;
 mod models;
 mod names;
 mod offline;
@@ -32,6 +34,7 @@ mod tokens;
 
 pub use config::{ModelEntryConfig, ModelProviderConfig, ModelsConfig, ProviderKind};
 pub use error::{ModelError, Problem, Said};
+pub use mark::marked;
 pub use models::{
     Answer, Capabilities, ModelInfo, ModelName, ModelNameError, Models, PassedOver, ProviderState,
     ProviderStatus,

@@ -12,6 +12,7 @@ mod tests;
 use futures_util::future::BoxFuture;
 
 use crate::error::ModelError;
+use crate::mark::unmarked;
 use crate::port::{Delta, DeltaSink, ModelProvider};
 use crate::request::{
     Completion, FinishReason, ModelRequest, Part, ToolCall, ToolOutcome, ToolResult, Turn, Usage,
@@ -67,7 +68,7 @@ fn answer(request: &ModelRequest, sink: &mut dyn DeltaSink) -> Completion {
 
 fn reply(request: &ModelRequest, parts: &[Part]) -> (String, Vec<ToolCall>) {
     let words: Vec<&str> = parts.iter().filter_map(Part::words).collect();
-    let said = words.join("\n");
+    let said = unmarked(&words.join("\n"));
     let offered = |tool: &str| request.tools.iter().any(|of| of.name == tool);
     let mut calls = Vec::new();
     let mut missing = Vec::new();
@@ -106,7 +107,7 @@ fn told(request: &ModelRequest, results: &[ToolResult]) -> String {
         call.map_or("a tool", |call| call.name.as_str())
     };
     let lines = results.iter().map(|result| {
-        let (name, content) = (name(&result.call_id), quoted(&result.content));
+        let (name, content) = (name(&result.call_id), quoted(&unmarked(&result.content)));
         match result.outcome {
             ToolOutcome::Done => format!("{name} gave: {content}"),
             ToolOutcome::Failed => format!("{name} failed: {content}"),

@@ -110,11 +110,3 @@ fn within(mut room: u64, own: &Events, earlier: &[Events], thinker: &dyn Thinker
     kept.into_iter().rev().chain([own]).for_each(|built| all.append(built));
     all
 }
-
-/// Marks a text of others. It cannot end its own mark.
-pub(crate) fn marked(origin: &str, text: &str) -> String {
-    let inside = text.replace("<untrusted", "<_untrusted").replace("</untrusted", "</_untrusted");
-    let origin: String =
-        origin.chars().filter(|c| !matches!(c, '<' | '>' | '"') && !c.is_control()).collect();
-    format!("<untrusted origin=\"{origin}\">\n{inside}\n</untrusted>")
-}

@@ -3,9 +3,8 @@
 use palyra_common::ids::RunId;
 use palyra_common::runtime_contracts::{ModelFinish, ToolOutcome, Trust};
 use palyra_common::tape::{Input, ModelCompleted, TapeEntry, TapeEvent, ToolCompleted};
-use palyra_models::{Part, ToolCall, ToolOutcome as Told, ToolResult, Turn};
+use palyra_models::{Part, ToolCall, ToolOutcome as Told, ToolResult, Turn, marked};
 
-use super::marked;
 use crate::engine::model::Thinker;
 
 /// A run, and what was said in it, the newest first.
