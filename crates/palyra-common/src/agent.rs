@@ -20,8 +20,9 @@ pub struct AgentSpec {
     /// What it is told before everything else.
     #[cfg_attr(feature = "openapi", schema(max_length = 65_536))]
     pub instructions: String,
-    /// Which models it thinks with, in the order in which they are asked.
-    #[cfg_attr(feature = "openapi", schema(min_items = 1, max_items = 8))]
+    /// Which models it thinks with, in the order in which they are asked. None: those of
+    /// `models.default` in the configuration.
+    #[cfg_attr(feature = "openapi", schema(max_items = 8))]
     pub models: Vec<String>,
     /// Which tools it may use: a name, all of a family (`fs.*`), or all (`*`).
     #[cfg_attr(feature = "openapi", schema(max_items = 128))]
@@ -86,7 +87,7 @@ impl Default for AgentSpec {
         Self {
             name: "Palyra".to_owned(),
             instructions: "You are a helpful assistant. Be brief and say what you did.".to_owned(),
-            models: vec!["offline".to_owned()],
+            models: Vec::new(),
             tools: BTreeSet::from(["*".to_owned()]),
             limits: RunLimits::default(),
             budgets: Budgets::default(),
@@ -125,8 +126,8 @@ impl AgentSpec {
         if self.instructions.len() > MAX_INSTRUCTIONS_BYTES {
             return Err(format!("instructions have at most {MAX_INSTRUCTIONS_BYTES} bytes"));
         }
-        if self.models.is_empty() || self.models.len() > 8 {
-            return Err("an agent thinks with 1 to 8 models".to_owned());
+        if self.models.len() > 8 {
+            return Err("an agent thinks with at most 8 models".to_owned());
         }
         let limits = &self.limits;
         if limits.turns == 0 || limits.turns > 1_000 || limits.tool_calls > 10_000 {

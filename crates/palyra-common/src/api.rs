@@ -46,7 +46,7 @@ pub use sessions::{
     AgentSession, MessageRole, NewInput, NewSession, SessionChange, SessionMessage, SessionSurface,
     Submitted,
 };
-pub use status::{Check, CheckState, Doctor, Health, Readiness, Status, VaultStatus};
+pub use status::{Check, CheckState, Doctor, Health, Readiness, RunsStatus, Status, VaultStatus};
 
 pub(crate) use status::CONTRACTS;
 

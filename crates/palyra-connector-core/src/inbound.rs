@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use palyra_common::ids::{ConnectorId, ConversationId, NativeMessageId};
+use palyra_common::ids::{ConnectorId, ConversationId, EnvelopeId, NativeMessageId};
 use palyra_common::queue::Backoff;
 use palyra_common::runtime_contracts::{InboundState, RetryClass, RouteReason};
 use palyra_common::time::{Clock, Timestamp};
@@ -97,6 +97,8 @@ pub enum Taken {
         reason: RouteReason,
         /// The conversation that it continues.
         session_key: String,
+        /// The name under which it is answered in the same place, if it is.
+        reply: Option<EnvelopeId>,
     },
     /// No agent is to have it.
     Ignored(RouteReason),
@@ -246,7 +248,9 @@ fn decide(
 ) -> Result<Accepted, StorageError> {
     let taken = tx.savepoint(|tx| asked.sink.accept(tx, event, &*asked.outgoing, now));
     let (happened, session_key) = match &taken {
-        Ok(Taken::Routed { reason, session_key }) => (Event::Routed(*reason), Some(&**session_key)),
+        Ok(Taken::Routed { reason, session_key, .. }) => {
+            (Event::Routed(*reason), Some(&**session_key))
+        }
         Ok(Taken::Ignored(reason)) => (Event::Ignored(*reason), None),
         // What is wrong with the database as a whole undoes the message too: it was not
         // acknowledged, and comes again.

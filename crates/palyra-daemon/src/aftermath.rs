@@ -3,6 +3,7 @@
 
 use palyra_common::time::Timestamp;
 use palyra_connector_core::{CameBack, settle_what_came_back};
+use palyra_gateway::{RunsCameBack, pause_what_came_back};
 use palyra_identity::{BroughtBack, end_what_came_back};
 use palyra_storage::{Database, StorageError, Tx, backup};
 use serde_json::{Value, json};
@@ -14,6 +15,7 @@ use crate::audit;
 pub(crate) struct Aftermath {
     credentials: BroughtBack,
     messages: CameBack,
+    runs: RunsCameBack,
 }
 
 impl Aftermath {
@@ -30,6 +32,8 @@ impl Aftermath {
             "messages_in_doubt": in_doubt,
             "messages_held": held,
             "messages_set_aside": set_aside,
+            "runs_paused": self.runs.paused,
+            "approvals_open": self.runs.questions,
         })
     }
 
@@ -57,6 +61,26 @@ impl Aftermath {
                  they may have been answered since, so nobody answers them: `palyra channels events \
                  CHANNEL` names them, and `palyra message read CHANNEL CONVERSATION` shows what they \
                  say"
+            ));
+        }
+        told.extend(self.runs_told());
+        told
+    }
+
+    fn runs_told(self) -> Vec<String> {
+        let RunsCameBack { paused, questions } = self.runs;
+        let mut told = Vec::new();
+        if paused > 0 {
+            told.push(format!(
+                "runs of agents that had not ended when the backup was made: {paused}; they may have \
+                 ended since, so none goes on before somebody resumes it: `palyra runs list` shows them"
+            ));
+        }
+        if questions > 0 {
+            told.push(format!(
+                "questions of agents that waited for an answer when the backup was made, and do \
+                 again: {questions}; they may have been decided since: `palyra approvals list` shows \
+                 them"
             ));
         }
         told
@@ -100,7 +124,8 @@ pub(crate) async fn settle(
             return Ok(None);
         }
         let credentials = end_what_came_back(tx, now)?;
-        let found = Aftermath { credentials, messages: settle_what_came_back(tx, now)? };
+        let messages = settle_what_came_back(tx, now)?;
+        let found = Aftermath { credentials, messages, runs: pause_what_came_back(tx, now)? };
         let detail = found.to_json().to_string();
         tx.record(palyra_storage::journal::JournalEvent { detail, ..entry.clone() });
         Ok(Some(found))

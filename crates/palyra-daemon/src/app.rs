@@ -20,6 +20,7 @@ use crate::channels::ChannelPlatform;
 use crate::config::{self, Config, Given, Loaded};
 use crate::log::LogHandle;
 use crate::ready::LastLook;
+use crate::runs::RunPlatform;
 use crate::transport::http::{Rates, Slots};
 
 /// The running daemon, as its handlers see it. Cheap to clone.
@@ -34,6 +35,7 @@ pub(crate) struct Parts {
     pub(crate) identity: Identity,
     pub(crate) vault: Vault,
     pub(crate) channels: ChannelPlatform,
+    pub(crate) runs: RunPlatform,
     /// What was read last. Only live options of it are in force.
     pub(crate) settings: Live<Loaded>,
     /// What this process was started with.

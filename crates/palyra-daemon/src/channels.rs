@@ -14,7 +14,7 @@ use palyra_connector_core::{
     history, set_up,
 };
 use palyra_connectors::{BuiltIn, KINDS, echo};
-use palyra_gateway::{ChannelRouter, Mirror, Preview, RuleError, Rules, add_rule};
+use palyra_gateway::{ChannelRouter, Preview, Responder, RuleError, Rules, add_rule};
 use palyra_storage::lease::Leases;
 use palyra_storage::{Database, StorageError, Tx};
 use palyra_vault::{Redaction, Redactor};
@@ -48,9 +48,9 @@ impl ChannelPlatform {
         leases: Leases,
         clock: Arc<dyn Clock>,
         data_dir: &Path,
-        redactor: Redactor,
+        outgoing: Arc<dyn Outgoing>,
+        responder: Arc<dyn Responder>,
     ) -> Result<(Self, ConnectorSupervisor), StorageError> {
-        let outgoing: Arc<dyn Outgoing> = Arc::new(WithoutSecrets(redactor));
         set_up_first(&db, clock.now()).await?;
         let adapters = Arc::new(BuiltIn::new(clock.clone(), data_dir.join(FOLDER)));
         let dice = Arc::new(SystemDice);
@@ -60,7 +60,7 @@ impl ChannelPlatform {
             clock: clock.clone(),
             dice: dice.clone(),
             adapters: adapters.clone(),
-            sink: Arc::new(ChannelRouter::new(Arc::new(Mirror))),
+            sink: Arc::new(ChannelRouter::new(responder)),
             outgoing: outgoing.clone(),
             takeover_grace: None,
         });
@@ -122,7 +122,7 @@ impl ChannelPlatform {
 }
 
 /// What the vault knows to be secret, and what looks like it, does not go out.
-struct WithoutSecrets(Redactor);
+pub(crate) struct WithoutSecrets(pub(crate) Redactor);
 
 impl Outgoing for WithoutSecrets {
     fn clean(&self, text: &str) -> String {

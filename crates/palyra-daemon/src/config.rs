@@ -16,6 +16,7 @@ use std::net::{Ipv4Addr, SocketAddr};
 use palyra_common::DeploymentProfile;
 use palyra_common::time::Duration;
 use palyra_models::ModelsConfig;
+use palyra_net::NetConfig;
 use palyra_storage::{StorageConfig, StorageError};
 use palyra_vault::VaultConfig;
 use schemars::JsonSchema;
@@ -49,9 +50,12 @@ pub(crate) struct Config {
     pub(crate) storage: StorageConfig,
     /// Where the key to the secrets comes from.
     pub(crate) vault: VaultConfig,
-    /// The models that agents are to think with. Without any provider there is offline, which is no AI.
-    /// No agent runs in this version: what is set here is checked and kept, and nobody is asked yet.
+    /// The models that agents think with. Without any provider there is offline, which is no AI.
     pub(crate) models: ModelsConfig,
+    /// How much work agents are given at once.
+    pub(crate) runs: RunsConfig,
+    /// What agents may reach on the web.
+    pub(crate) net: NetConfig,
     /// What is logged.
     pub(crate) log: LogConfig,
 }
@@ -176,6 +180,21 @@ impl Default for GrpcConfig {
     }
 }
 
+/// Section `[runs]`.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub(crate) struct RunsConfig {
+    /// How many runs of agents this node works on at once, from 1 to 4096. Further ones wait, as rows;
+    /// so do those that wait for an approval, which count for nothing here.
+    pub(crate) capacity: u32,
+}
+
+impl Default for RunsConfig {
+    fn default() -> Self {
+        Self { capacity: 64 }
+    }
+}
+
 /// Section `[log]`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
@@ -271,6 +290,10 @@ impl Config {
         })?;
         self.vault.check().map_err(|error| Failure::Option { what: error.to_string() })?;
         self.models.check().map_err(|error| Failure::Option { what: error.to_string() })?;
+        self.net.check().map_err(|error| Failure::Option { what: error.to_string() })?;
+        if !(1..=4_096).contains(&self.runs.capacity) {
+            return Err(Failure::Option { what: "runs.capacity is from 1 to 4096".into() });
+        }
         crate::log::filter(&self.log.level).map(|_| ())
     }
 }

@@ -3,6 +3,7 @@
 
 pub(crate) mod checks;
 mod preflight;
+mod thinking;
 
 use std::collections::BTreeMap;
 use std::time::Instant;
@@ -33,6 +34,8 @@ pub(crate) async fn inside(app: &App) -> Doctor {
         blobs(app).await,
         leases(app).await,
         secrets(app, vault(app).await).await,
+        thinking::models(app).await,
+        thinking::runs(app).await,
         owner(app).await,
         configuration(app),
         checks::private_folder(data_dir),

@@ -17,6 +17,7 @@ mod log;
 mod metrics;
 mod ready;
 mod restore;
+mod runs;
 mod runtime_file;
 mod serve;
 mod settings;

@@ -31,6 +31,7 @@ pub(crate) fn start() -> anyhow::Result<PrometheusHandle> {
     describe_counter!(AUTH_REFUSALS, "Credentials that were refused, by reason");
     describe_gauge!(STARTED, "When this process started");
     palyra_storage::metrics::describe();
+    palyra_gateway::metrics::describe();
     describe_gauge!(READY, "1 while this node renews its leases");
     Ok(handle)
 }
@@ -62,13 +63,17 @@ pub(crate) fn answered(status: u16, took: Duration) {
 }
 
 /// Reads off what is counted elsewhere.
-pub(crate) fn observe(app: &App) {
+pub(crate) async fn observe(app: &App) {
     gauge!(STARTED).set(app.started_at.as_unix_millis() as f64 / 1_000.0);
     gauge!(READY).set(f64::from(u8::from(*app.leases_healthy.load())));
     for (reason, count) in app.identity.refusals().iter() {
         counter!(AUTH_REFUSALS, "reason" => reason.as_str()).absolute(count);
     }
     palyra_storage::metrics::observe(&app.db);
+    if let Err(error) = palyra_gateway::metrics::observe(&app.db).await {
+        let (code, error) = (error.code(), palyra_storage::describe(&error));
+        tracing::warn!(%code, error, "the runs could not be counted");
+    }
     app.metrics.run_upkeep();
 }
 

@@ -6,6 +6,7 @@ use std::time::{Duration, Instant};
 use palyra_common::api::Readiness;
 use palyra_common::time::Timestamp;
 use palyra_common::{ErrorCode, StableErrorEnvelope};
+use palyra_gateway::Counts;
 use palyra_storage::EngineKind;
 use palyra_vault::KeyState;
 use tokio::sync::Mutex;
@@ -33,6 +34,7 @@ pub(crate) struct Look {
     pub(crate) schema: i64,
     pub(crate) has_owner: bool,
     pub(crate) owner_logged_in: bool,
+    pub(crate) work: Counts,
     pub(crate) key_source: String,
     /// The key, if it can be used.
     pub(crate) key_id: Option<String>,
@@ -139,10 +141,13 @@ async fn look(app: &App) -> Look {
     let database = async {
         let schema = app.db.schema().await.map(|schema| schema.version).ok()?;
         let has_owner = app.identity.has_owner().await.ok()?;
-        Some((schema, has_owner, app.identity.owner_has_logged_in().await.ok()?))
+        let logged_in = app.identity.owner_has_logged_in().await.ok()?;
+        Some((schema, has_owner, logged_in, Counts::read(&app.db).await.ok()?))
     };
     match tokio::time::timeout(PATIENCE, database).await {
-        Ok(Some(found)) => (look.schema, look.has_owner, look.owner_logged_in) = found,
+        Ok(Some(found)) => {
+            (look.schema, look.has_owner, look.owner_logged_in, look.work) = found;
+        }
         Ok(None) | Err(_) => look.waiting_for.push("database".into()),
     }
     if look.waiting_for.is_empty() {
@@ -179,6 +184,9 @@ async fn look(app: &App) -> Look {
     // One that is down keeps its queue, and the others work; only their supervisor matters.
     if !app.channels.pulse.is_felt(app.clock.now()) {
         look.waiting_for.push("connectors".into());
+    }
+    if !app.runs.pulse.is_felt(app.clock.now()) {
+        look.waiting_for.push("runs".into());
     }
     look.at = Some(Instant::now());
     look

@@ -80,7 +80,7 @@ async fn work(
     hangup: Signal,
     asked: watch::Receiver<Option<&'static str>>,
 ) -> Result<(), Failure> {
-    let parts::Opened { app, supervisor, listeners } = parts::open(start, data_dir).await?;
+    let parts::Opened { app, supervisor, engine, listeners } = parts::open(start, data_dir).await?;
     audit::about_node(&app.db, app.clock.now(), "daemon.started").await?;
 
     // Whoever is answered finds the file.
@@ -94,6 +94,7 @@ async fn work(
     let mut services = Services::default();
     services.spawn("retention", sweeper(&app).run(until(stopped.clone())));
     services.spawn("vault", app.vault.feed().run(until(stopped.clone())));
+    services.spawn("runs", engine.run(until(stopped.clone())));
     services.spawn("channels", supervisor.run(until(stopped.clone())));
     services.spawn("metrics", metrics::keep_small(app.clone(), until(stopped.clone())));
     services.spawn("reload", reload_when_asked(app.clone(), hangup, until(stopped.clone())));

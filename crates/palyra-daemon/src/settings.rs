@@ -101,8 +101,9 @@ pub(crate) fn outcome(after: &Loaded, keys: &[String], not_set: Vec<String>) -> 
 /// is reached and sends people to log in: whoever may change the configuration from elsewhere must
 /// gain neither the daemon's user by it nor the owner's login.
 pub(crate) fn is_for_local_owner(key: &str) -> bool {
-    // The address of a provider is where its key is sent to.
-    let sections = ["vault.", "storage.", "http.", "grpc.", "models.providers"];
+    // The address of a provider is where its key is sent to. What agents may reach besides the web is
+    // what keeps them out of the house.
+    let sections = ["vault.", "storage.", "http.", "grpc.", "models.providers", "net."];
     sections.iter().any(|section| key.starts_with(section))
 }
 
@@ -149,6 +150,9 @@ fn beside(app: &App, next: &Loaded) -> ConfigView {
 
 fn apply(app: &App, loaded: Loaded) -> Result<Vec<String>, Failure> {
     app.log.set_level(&loaded.config.log.level)?;
+    if loaded.config.models != app.settings.load().config.models {
+        app.runs.reload(&loaded.config.models)?;
+    }
     let public_url = &app.config().http.public_url;
     app.hosts.store(hosts::ours(app.place.http, &loaded.config.http.hosts, public_url));
     app.settings.store(loaded);

@@ -11,6 +11,7 @@ mod context;
 mod drive;
 mod finish;
 mod gating;
+mod hands;
 mod model;
 mod queue;
 mod signal;
@@ -28,6 +29,7 @@ use crate::streams::Streams;
 use crate::tool::Toolbox;
 
 pub(crate) use commit::{settle, tell_parent};
+pub use hands::Hands;
 pub use model::{Asked, Thinker, Thought, ThoughtError};
 pub(crate) use queue::{MOST_DEPTH, append, let_go, rejoin};
 pub use queue::{NewInput, Place, Submitted, submit};

@@ -12,9 +12,13 @@
 
 mod agents;
 mod approvals;
+mod counts;
 mod engine;
 mod error;
+pub mod metrics;
+mod reply;
 mod responder;
+mod restored;
 mod retention;
 mod router;
 mod rules;
@@ -27,14 +31,17 @@ mod tools;
 
 pub use agents::{Agents, DEFAULT};
 pub use approvals::{Answer, Approvals, Verdict};
+pub use counts::Counts;
 pub use engine::{
-    Asked, Engine, EngineOptions, NewInput, Place, Signal, Submitted, Thinker, Thought,
+    Asked, Engine, EngineOptions, Hands, NewInput, Place, Signal, Submitted, Thinker, Thought,
     ThoughtError, submit,
 };
 pub use error::GatewayError;
-pub use responder::{Agency, Mirror, Responder, Routed};
+pub use reply::{OF_RUNS, reply_envelope, run_of};
+pub use responder::{Agency, Responder, Routed};
+pub use restored::{RunsCameBack, pause_what_came_back};
 pub use retention::rules as retention_rules;
-pub use router::{ChannelRouter, Preview, reply_envelope};
+pub use router::{ChannelRouter, Preview};
 pub use rules::{RuleError, Rules, add_rule};
 pub use sessions::{MAX_INPUT_BYTES, Sessions, Wish};
 pub use store::agents::Agent;

@@ -1,17 +1,16 @@
 //! Who answers.
 
-use palyra_common::ids::AgentId;
+use palyra_common::ids::{AgentId, EnvelopeId};
 use palyra_common::runtime_contracts::Trust;
 use palyra_common::tape::Input;
 use palyra_common::time::Timestamp;
-use palyra_connector_core::{
-    ChannelError, CleanText, Envelope, InboundEvent, Operation, Outgoing, Release, enqueue,
-};
+use palyra_connector_core::{ChannelError, InboundEvent, Outgoing};
 use palyra_storage::Tx;
 
-use crate::engine::{NewInput, Place, submit};
+use crate::engine::{Hands, NewInput, Place, submit};
 use crate::error::GatewayError;
-use crate::router::reply_envelope;
+use crate::reply::reply_envelope;
+use crate::sessions::MAX_INPUT_BYTES;
 
 /// A message that an agent is to have.
 pub struct Routed<'a> {
@@ -28,63 +27,28 @@ pub struct Routed<'a> {
 /// Answers messages. Called in the transaction in which they come in, which may be run again before
 /// it is committed: what is to be done about a message is written down, and done later.
 pub trait Responder: Send + Sync {
-    /// Takes a message on.
+    /// Takes a message on, and names its answer if one is to go back.
     fn respond(
         &self,
         tx: &mut Tx<'_>,
         routed: &Routed<'_>,
         now: Timestamp,
-    ) -> Result<(), ChannelError>;
-}
-
-/// Says back what was said, which shows that the way there and back works.
-pub struct Mirror;
-
-/// What every platform takes in one message.
-const MAX_TEXT: usize = 2_000;
-/// An answer that is longer is not worth reading.
-const MAX_PARTS: usize = 16;
-
-impl Responder for Mirror {
-    fn respond(
-        &self,
-        tx: &mut Tx<'_>,
-        routed: &Routed<'_>,
-        now: Timestamp,
-    ) -> Result<(), ChannelError> {
-        let event = routed.event;
-        let said = format!("You said: {}", event.content.text.trim());
-        let texts = CleanText::pieces(&said, MAX_TEXT, routed.outgoing);
-        let texts = texts.into_iter().take(MAX_PARTS);
-        let reply_to = Some(event.message.clone());
-        let parts = texts.map(|text| Operation::Send { text, reply_to: reply_to.clone() });
-        let envelope = Envelope {
-            connector: event.connector.clone(),
-            id: reply_envelope(&event.connector, &event.message)?,
-            conversation: event.conversation.clone(),
-            parts: parts.collect(),
-            release: Release::AtOnce,
-        };
-        enqueue(tx, &envelope, now).map(drop)
-    }
+    ) -> Result<Option<EnvelopeId>, ChannelError>;
 }
 
 /// Has agents answer: each message becomes a run, or part of one, in the transaction in which it
 /// comes in.
 pub struct Agency {
-    surface: &'static str,
+    hands: Hands,
 }
+
+/// Where people talk who come through a channel.
+const SURFACE: &str = "channel";
 
 impl Agency {
-    /// Agents answer what comes in through channels.
-    pub fn new() -> Self {
-        Self { surface: "channel" }
-    }
-}
-
-impl Default for Agency {
-    fn default() -> Self {
-        Self::new()
+    /// Agents answer what comes in through channels, at once where one of `hands` is free.
+    pub fn new(hands: Hands) -> Self {
+        Self { hands }
     }
 }
 
@@ -94,7 +58,7 @@ impl Responder for Agency {
         tx: &mut Tx<'_>,
         routed: &Routed<'_>,
         now: Timestamp,
-    ) -> Result<(), ChannelError> {
+    ) -> Result<Option<EnvelopeId>, ChannelError> {
         let event = routed.event;
         let agent = routed.agent.parse::<AgentId>();
         let agent = agent.map_err(|error| ChannelError::Invalid(error.to_string()))?;
@@ -102,23 +66,33 @@ impl Responder for Agency {
             place: Place::Key {
                 key: routed.session_key,
                 agent: &agent,
-                surface: self.surface,
+                surface: SURFACE,
                 reply_to: Some((&event.connector, &event.conversation)),
             },
             input: Input {
-                text: event.content.text.clone(),
+                text: bounded(&event.content.text),
                 sender: event.sender.clone(),
                 trust: Trust::Untrusted,
                 connector: Some(event.connector.clone()),
             },
             answers: Some(event.message.as_str()),
             parent: None,
-            worker: None,
+            worker: self.hands.take(),
         };
-        match submit(tx, &new, now) {
-            Ok(_) => Ok(()),
+        let answered = submit(tx, &new, now).and_then(|taken| reply_envelope(taken.run));
+        match answered {
+            Ok(reply) => Ok(Some(reply)),
             Err(GatewayError::Storage(error)) => Err(error.into()),
             Err(error) => Err(ChannelError::Invalid(error.to_string())),
         }
     }
+}
+
+/// As much of a message as an agent takes; whoever reads it sees that there was more.
+fn bounded(text: &str) -> String {
+    if text.len() <= MAX_INPUT_BYTES {
+        return text.to_owned();
+    }
+    let cut = text.floor_char_boundary(MAX_INPUT_BYTES);
+    format!("{}\n[the message was cut here: it has {} bytes]", &text[..cut], text.len())
 }

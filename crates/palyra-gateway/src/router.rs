@@ -2,13 +2,11 @@
 
 use std::sync::Arc;
 
-use palyra_common::ids::{ConnectorId, EnvelopeId, NativeMessageId};
 use palyra_common::runtime_contracts::RouteReason;
 use palyra_common::time::Timestamp;
 use palyra_connector_core::{ChannelError, InboundEvent, InboundSink, Outgoing, Taken, connector};
 use palyra_policy::route::{Decision, Message, Pairing, Place, Switch, route};
 use palyra_storage::{Database, Tx};
-use sha2::{Digest, Sha256};
 
 use crate::responder::{Responder, Routed};
 use crate::rules::canonical;
@@ -37,8 +35,8 @@ impl InboundSink for ChannelRouter {
         match decide(tx, event, None)? {
             Decision::Route { agent, session_key, reason } => {
                 let routed = Routed { event, agent: &agent, session_key: &session_key, outgoing };
-                self.responder.respond(tx, &routed, now)?;
-                Ok(Taken::Routed { reason, session_key })
+                let reply = self.responder.respond(tx, &routed, now)?;
+                Ok(Taken::Routed { reason, session_key, reply })
             }
             // Nobody can be paired yet, so nobody is offered it.
             Decision::Pair => Ok(Taken::Ignored(RouteReason::PairingNeeded)),
@@ -105,23 +103,4 @@ fn decide(
     };
     let switch = if found.enabled { Switch::On } else { Switch::Off };
     Ok(route(event.connector.as_str(), switch, &message, &rules))
-}
-
-/// The name of the answer to a message: the same for the same message, whoever asks and however
-/// often, so that there is one answer.
-pub fn reply_envelope(
-    connector: &ConnectorId,
-    message: &NativeMessageId,
-) -> Result<EnvelopeId, ChannelError> {
-    let mut hash = Sha256::new();
-    for part in [connector.as_str(), message.as_str()] {
-        hash.update(part.len().to_be_bytes());
-        hash.update(part);
-    }
-    let name = hash
-        .finalize()
-        .iter()
-        .take(20)
-        .fold("re-".to_owned(), |name, byte| name + &format!("{byte:02x}"));
-    name.parse().map_err(|error| ChannelError::Invalid(format!("{error}")))
 }

@@ -7,13 +7,14 @@ use palyra_common::runtime_contracts::{RunEnd, RunLifecyclePhase, ToolOutcome};
 use palyra_common::tape::{Input, Phase, RunFinished, TapeEntry, TapeEvent};
 use palyra_common::time::{Clock, Timestamp};
 use palyra_connector_core::Trail;
-use palyra_policy::run::{Event, phase};
+use palyra_policy::run::{Event, is_final, phase};
 use palyra_storage::approval::{self, Decision};
 use palyra_storage::once::{Claim, Once};
 use palyra_storage::{Database, StorageError, Tx, new_id};
 
 use crate::engine::{
-    NewInput, Place, Signal, Submitted, TOPIC, append, let_go, rejoin, settle, submit, tell_parent,
+    Hands, NewInput, Place, Signal, Submitted, TOPIC, append, let_go, rejoin, settle, submit,
+    tell_parent,
 };
 use crate::error::GatewayError;
 use crate::store::runs::Run;
@@ -28,6 +29,7 @@ pub const MAX_INPUT_BYTES: usize = 256 * 1024;
 pub struct Sessions {
     db: Database,
     clock: Arc<dyn Clock>,
+    hands: Hands,
 }
 
 /// What somebody wants of a run.
@@ -44,7 +46,12 @@ pub enum Wish {
 impl Sessions {
     /// Those in `db`.
     pub fn new(db: Database, clock: Arc<dyn Clock>) -> Self {
-        Self { db, clock }
+        Self { db, clock, hands: Hands::default() }
+    }
+
+    /// What is said is worked on at once where one of `hands` is free.
+    pub fn with_hands(self, hands: Hands) -> Self {
+        Self { hands, ..self }
     }
 
     /// Begins a conversation with an agent.
@@ -81,14 +88,14 @@ impl Sessions {
             let what = format!("a message has at most {MAX_INPUT_BYTES} bytes");
             return Err(GatewayError::Invalid(what));
         }
-        let now = self.clock.now();
+        let (now, worker) = (self.clock.now(), self.hands.take());
         let say = move |tx: &mut Tx<'_>| -> Result<Submitted, GatewayError> {
             let new = NewInput {
                 place: Place::Session(session),
                 input: input.clone(),
                 answers: None,
                 parent: None,
-                worker: None,
+                worker,
             };
             let submitted = submit(tx, &new, now)?;
             let Some((by, once)) = &once else { return Ok(submitted) };
@@ -148,6 +155,12 @@ impl Sessions {
     pub async fn run(&self, id: RunId) -> Result<Run, GatewayError> {
         let found = self.db.read(move |tx| runs::one(tx, id)).await?;
         found.ok_or(GatewayError::NoRun(id))
+    }
+
+    /// Whether there is such a run, and it has not ended.
+    pub async fn is_open(&self, id: RunId) -> Result<bool, StorageError> {
+        let found = self.db.read(move |tx| runs::one(tx, id)).await?;
+        Ok(found.is_some_and(|run| !is_final(run.phase)))
     }
 
     /// Runs, the newest first.

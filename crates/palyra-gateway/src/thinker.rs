@@ -11,6 +11,7 @@ use palyra_models::{
 use palyra_policy::budget::Amount;
 
 use crate::engine::{Thinker, Thought, ThoughtError};
+use crate::metrics;
 
 /// Asks the models that an operator has set up.
 pub struct ModelThinker {
@@ -23,9 +24,13 @@ impl ModelThinker {
         Self { models }
     }
 
-    /// The models by their names. What is no name of a model is none of them.
-    fn named(names: &[String]) -> Vec<ModelName> {
-        names.iter().filter_map(|name| name.parse().ok()).collect()
+    /// The models by their names; without any, those of the installation. What is no name of a
+    /// model is none of them.
+    fn named(&self, names: &[String]) -> Vec<ModelName> {
+        match names {
+            [] => self.models.default_list().to_vec(),
+            names => names.iter().filter_map(|name| name.parse().ok()).collect(),
+        }
     }
 }
 
@@ -37,9 +42,9 @@ impl Thinker for ModelThinker {
         sink: &'a mut dyn DeltaSink,
     ) -> BoxFuture<'a, Result<Thought, ThoughtError>> {
         async move {
-            let list = Self::named(models);
+            let list = self.named(models);
             if list.is_empty() {
-                let what = "the agent names no model: give it one".to_owned();
+                let what = "what the agent names is no model: give it one".to_owned();
                 return Err(ThoughtError { what, class: RetryClass::Permanent, after: None });
             }
             let answer = match self.models.complete(&list, request, sink).await {
@@ -56,13 +61,14 @@ impl Thinker for ModelThinker {
                 answer.passed_over.iter().map(|passed| passed.owed.0).fold(0, u64::saturating_add);
             let tokens = usage.input_tokens.saturating_add(usage.output_tokens);
             let spent = Amount { tokens, micros: cost(usage, price).0.saturating_add(owed) };
+            metrics::answered(answer.by.as_str(), usage, spent.micros);
             Ok(Thought { completion: answer.completion, spent })
         }
         .boxed()
     }
 
     fn worst_case(&self, models: &[String], request: &ModelRequest) -> Amount {
-        let micros = self.models.worst_cost(&Self::named(models), request).0;
+        let micros = self.models.worst_cost(&self.named(models), request).0;
         let tokens = count_request(request).saturating_add(u64::from(request.max_output_tokens));
         Amount { tokens, micros }
     }

@@ -4,10 +4,10 @@ use std::sync::Arc;
 
 use reqwest::{Certificate, Client, Proxy, redirect, retry};
 
+use crate::config::NetConfig;
 use crate::door::{Door, Lookup};
 use crate::error::NetError;
 use crate::header::MAX_HEADERS;
-use crate::section::NetConfig;
 
 const USER_AGENT: &str = concat!("palyra/", env!("CARGO_PKG_VERSION"));
 

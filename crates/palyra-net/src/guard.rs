@@ -11,12 +11,12 @@ use tokio::sync::Semaphore;
 use tokio::time::{Instant, timeout_at};
 
 use crate::body::{self, Coding};
+use crate::config::NetConfig;
 use crate::door::Door;
 use crate::error::{NetError, RedirectFlaw};
 use crate::redirect::{self, Hop};
 use crate::request::{Grant, Hosts, Method, Request, Response};
 use crate::resolve::Resolve;
-use crate::section::NetConfig;
 use crate::target::Target;
 use crate::{client, failure, header};
 

@@ -95,6 +95,11 @@ pub fn pending_of_run(tx: &mut Tx<'_>, run: RunId) -> Result<Vec<ApprovalRecord>
     rows::pending_of_run(tx, run)
 }
 
+/// How many questions are open.
+pub fn count_pending(tx: &mut Tx<'_>) -> Result<i64, StorageError> {
+    rows::count_pending(tx)
+}
+
 /// Questions, the newest first, behind `after`; all, or those in one state.
 pub async fn list(
     db: &Database,

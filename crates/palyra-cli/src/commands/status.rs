@@ -2,7 +2,7 @@
 
 use palyra_client::ClientError;
 use palyra_common::ErrorCode;
-use palyra_common::api::Status;
+use palyra_common::api::{RunsStatus, Status};
 
 use crate::commands::daemon::holder::Unheard;
 use crate::commands::daemon::running::{self, Seen};
@@ -59,7 +59,17 @@ pub(crate) fn text(out: &Output, status: &Status) -> String {
     table.field("grpc", status.grpc.as_str());
     table.field("owner", owner(status));
     table.field("vault", vault(status));
+    table.field("runs", runs(status));
     format!("{head}\n{}", table.render(out))
+}
+
+fn runs(status: &Status) -> Cell {
+    let RunsStatus { queued, running, waiting_for_approval, paused, approvals } = status.runs;
+    let told = format!("{} under way, {paused} paused", queued + running);
+    match approvals.max(waiting_for_approval) {
+        0 => told.into(),
+        waiting => Cell::toned(Tone::Doubtful, format!("{told}, {waiting} wait for an approval")),
+    }
 }
 
 fn owner(status: &Status) -> Cell {

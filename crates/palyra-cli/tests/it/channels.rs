@@ -49,7 +49,7 @@ fn what_breaks_is_tried_again_given_up_and_replayed() {
     let world = World::new();
     let _daemon = world.palyrad();
     let answered = world.palyra(&["channels", "test", ECHO, "hello"]).expect(0);
-    assert_eq!(answered.out, "You said: hello\n");
+    says(&answered, &["Hello. This is the offline model", "\n use TOOL {json}\n"]);
     let show = || world.palyra(&["channels", "show", ECHO]).expect(0);
     says(&show(), &["echo:default is healthy", "given up 0"]);
 
@@ -160,7 +160,7 @@ fn the_shapes_are_as_reviewed() {
     world.until_channel("it runs", |channel| channel["liveness"] == "running");
     shape("list", &["channels", "list"]);
     shape("show", &["channels", "show", ECHO]);
-    shape("test", &["channels", "test", ECHO, "hello"]);
+    shape("test", &["channels", "test", ECHO, "hello there"]);
     shape("message_send", &["message", "send", ECHO, "general", "hi", "--envelope", "m1"]);
     shape("message_read", &["message", "read", ECHO, "test"]);
     shape("pause", &["channels", "pause", ECHO, "--reason", "a look at it"]);

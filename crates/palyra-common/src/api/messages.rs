@@ -26,7 +26,7 @@ pub struct NewMessage {
 pub struct MessageState {
     /// Its name.
     pub envelope: EnvelopeId,
-    /// Its parts, in order.
+    /// Its parts, in order; none while an agent still works on it.
     pub parts: Vec<PartState>,
 }
 

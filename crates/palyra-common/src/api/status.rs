@@ -56,10 +56,29 @@ pub struct Status {
     pub owner_logged_in: bool,
     /// The vault.
     pub vault: VaultStatus,
+    /// What agents do, on all nodes.
+    #[serde(default)]
+    pub runs: RunsStatus,
     /// Whether every part is ready.
     pub ready: bool,
     /// The parts that are not, by name.
     pub waiting_for: Vec<String>,
+}
+
+/// How much work there is.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+pub struct RunsStatus {
+    /// Runs that wait for their turn, or for a time.
+    pub queued: u64,
+    /// Runs that are worked on.
+    pub running: u64,
+    /// Runs that wait for a human.
+    pub waiting_for_approval: u64,
+    /// Runs that wait until somebody resumes them.
+    pub paused: u64,
+    /// Questions that nobody has answered yet.
+    pub approvals: u64,
 }
 
 /// How the vault is.

@@ -34,7 +34,7 @@ impl InboundSink for Answers {
         let answer = answer.map_err(|error| ChannelError::Invalid(error.to_string()))?;
         enqueue(tx, &answer, now)?;
         let session_key = event.conversation.to_string();
-        Ok(Taken::Routed { reason: RouteReason::Direct, session_key })
+        Ok(Taken::Routed { reason: RouteReason::Direct, session_key, reply: None })
     }
 }
 

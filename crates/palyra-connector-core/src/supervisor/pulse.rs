@@ -1,4 +1,4 @@
-//! Whether the supervisor itself works, whatever its connectors do.
+//! Whether a service itself works, whatever it looks after does.
 
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -7,17 +7,18 @@ use palyra_common::time::{Duration, Timestamp};
 /// Longer than anything that it waits for between two rounds.
 const STANDS_STILL_AFTER: Duration = Duration::from_secs(60);
 
-/// When the supervisor has last begun a round. Cheap to clone.
+/// When a service has last begun a round. Cheap to clone.
 #[derive(Debug, Clone)]
 pub struct Pulse(Arc<Mutex<Timestamp>>);
 
 impl Pulse {
-    /// Of a supervisor that is about to run.
-    pub(super) fn new(now: Timestamp) -> Self {
+    /// Of one that is about to run.
+    pub fn new(now: Timestamp) -> Self {
         Self(Arc::new(Mutex::new(now)))
     }
 
-    pub(super) fn beat(&self, now: Timestamp) {
+    /// A round begins.
+    pub fn beat(&self, now: Timestamp) {
         *self.0.lock().unwrap_or_else(PoisonError::into_inner) = now;
     }
 
@@ -26,7 +27,7 @@ impl Pulse {
         *self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Whether it still works at `now`: rounds are a second apart at most.
+    /// Whether it still works at `now`: rounds are a few seconds apart at most.
     pub fn is_felt(&self, now: Timestamp) -> bool {
         now.since(self.last()) < STANDS_STILL_AFTER
     }

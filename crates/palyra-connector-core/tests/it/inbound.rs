@@ -50,7 +50,7 @@ impl InboundSink for Answer {
             return Err(StorageError::InvalidValue { what }.into());
         }
         let session_key = "s".to_owned();
-        Ok(Taken::Routed { reason: RouteReason::Direct, session_key })
+        Ok(Taken::Routed { reason: RouteReason::Direct, session_key, reply: None })
     }
 }
 

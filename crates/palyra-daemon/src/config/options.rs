@@ -22,8 +22,9 @@ pub(crate) struct ConfigOption {
 
 const PREFIX: &str = "PALYRA_";
 
-/// What takes effect at SIGHUP and when it is changed through the API. The rest needs a restart.
-const LIVE: [&str; 2] = ["log.level", "http.hosts"];
+/// What takes effect at SIGHUP and when it is changed through the API, with all that is below it. The
+/// rest needs a restart.
+const LIVE: [&str; 3] = ["log.level", "http.hosts", "models"];
 
 impl ConfigOption {
     /// Its name in the environment: `PALYRA_HTTP_BIND`. One with a name of the operator's choice has
@@ -49,7 +50,10 @@ impl ConfigOption {
 
     /// Whether a change takes effect while the daemon runs.
     pub(crate) fn is_live(&self) -> bool {
-        LIVE.contains(&&*self.key)
+        LIVE.iter().any(|live| match self.key.strip_prefix(live) {
+            Some(rest) => rest.is_empty() || rest.starts_with('.'),
+            None => false,
+        })
     }
 }
 

@@ -5,7 +5,8 @@ use std::sync::Arc;
 
 use metrics_exporter_prometheus::PrometheusHandle;
 use palyra_common::time::Clock;
-use palyra_connector_core::ConnectorSupervisor;
+use palyra_connector_core::{ConnectorSupervisor, Outgoing};
+use palyra_gateway::Engine;
 use palyra_identity::Identity;
 use palyra_storage::blob::BlobStore;
 use palyra_storage::lease::Leases;
@@ -15,12 +16,13 @@ use tokio::net::{TcpListener, UnixListener};
 use tokio::sync::{Mutex, Semaphore};
 
 use crate::app::{App, Live, Parts, Place};
-use crate::channels::ChannelPlatform;
-use crate::config::{Given, Loaded};
+use crate::channels::{ChannelPlatform, WithoutSecrets};
+use crate::config::{Config, Given, Loaded};
 use crate::failure::Failure;
 use crate::hosts;
 use crate::log::LogHandle;
 use crate::ready::LastLook;
+use crate::runs::{RunParts, RunPlatform};
 use crate::transport::http::{Rates, Slots};
 use crate::transport::listen;
 
@@ -42,10 +44,11 @@ pub(crate) struct OpenListeners {
     pub(crate) local: UnixListener,
 }
 
-/// What the daemon is made of, and what its connectors are run by.
+/// What the daemon is made of, and what its connectors and runs are run by.
 pub(crate) struct Opened {
     pub(crate) app: App,
     pub(crate) supervisor: ConnectorSupervisor,
+    pub(crate) engine: Engine,
     pub(crate) listeners: OpenListeners,
 }
 
@@ -71,12 +74,12 @@ pub(crate) async fn open(start: Start, data_dir: &Path) -> Result<Opened, Failur
         grpc: address(&grpc)?,
     };
     let leases = Leases::new(db.clone(), clock.clone(), config.storage.lease_ttl);
-    let redactor = vault.redactor().clone();
-    let (channels, supervisor) =
-        ChannelPlatform::open(db.clone(), leases.clone(), clock.clone(), data_dir, redactor)
-            .await?;
+    let ground = Ground { db: &db, leases: &leases, blobs: &blobs, clock: &clock, vault: &vault };
+    let Platforms { runs, engine, channels, supervisor } =
+        platforms(ground, &config, data_dir).await?;
     let app = App::new(Parts {
         channels,
+        runs,
         journal: JournalStore::new(db.clone()),
         identity: Identity::new(db.clone(), clock.clone()),
         leases,
@@ -102,7 +105,47 @@ pub(crate) async fn open(start: Start, data_dir: &Path) -> Result<Opened, Failur
         place,
         started_at,
     });
-    Ok(Opened { app, supervisor, listeners: OpenListeners { http, grpc, local } })
+    Ok(Opened { app, supervisor, engine, listeners: OpenListeners { http, grpc, local } })
+}
+
+/// What stands on the database.
+struct Ground<'a> {
+    db: &'a Database,
+    leases: &'a Leases,
+    blobs: &'a BlobStore,
+    clock: &'a Arc<dyn Clock>,
+    vault: &'a Vault,
+}
+
+struct Platforms {
+    runs: RunPlatform,
+    engine: Engine,
+    channels: ChannelPlatform,
+    supervisor: ConnectorSupervisor,
+}
+
+/// Agents, and the channels through which they are talked to.
+async fn platforms(
+    ground: Ground<'_>,
+    config: &Config,
+    data_dir: &Path,
+) -> Result<Platforms, Failure> {
+    let Ground { db, leases, blobs, clock, vault } = ground;
+    let outgoing: Arc<dyn Outgoing> = Arc::new(WithoutSecrets(vault.redactor().clone()));
+    let parts = RunParts {
+        db: db.clone(),
+        leases: leases.clone(),
+        blobs: blobs.clone(),
+        clock: clock.clone(),
+        vault: vault.clone(),
+        outgoing: outgoing.clone(),
+    };
+    let (runs, engine) = RunPlatform::open(parts, config, data_dir).await?;
+    let agency = Arc::new(RunPlatform::agency(&engine));
+    let (db, leases, clock) = (db.clone(), leases.clone(), clock.clone());
+    let (channels, supervisor) =
+        ChannelPlatform::open(db, leases, clock, data_dir, outgoing, agency).await?;
+    Ok(Platforms { runs, engine, channels, supervisor })
 }
 
 fn salt() -> Result<[u8; 32], Failure> {

@@ -57,7 +57,8 @@ fn a_message_is_answered_and_remembered() {
     let reply = format!("{ECHO}/outbox/{}", test["reply"].as_str().unwrap());
     daemon.until(&reply, |state| state["parts"][0]["state"] == "delivered");
     let said = daemon.get(&format!("{ECHO}/messages?conversation=test"));
-    assert_eq!(said["items"][0]["text"], "You said: hello");
+    let answer = said["items"][0]["text"].as_str().unwrap();
+    assert!(answer.starts_with("Hello. This is the offline model"), "{answer}");
     assert_eq!(said["items"][1]["sender"], "operator:owner");
     let channel = daemon.get(ECHO);
     assert_eq!(
@@ -81,7 +82,8 @@ fn what_goes_out_holds_no_value_of_a_secret() {
     assert_absent(daemon.data_dir(), &[CANARY, "canary-4f1", "-do-not-send"]);
     assert_eq!(daemon.ask("POST", &format!("{ECHO}/queue/resume"), &Value::Null).status, 200);
     let is_delivered = |state: &Value| {
-        state["parts"].as_array().unwrap().iter().all(|part| part["state"] == "delivered")
+        let parts = state["parts"].as_array().unwrap();
+        !parts.is_empty() && parts.iter().all(|part| part["state"] == "delivered")
     };
     daemon.until(&format!("{ECHO}/outbox/long"), is_delivered);
     let said = daemon.get(&format!("{ECHO}/messages?conversation=general"));
@@ -94,7 +96,8 @@ fn what_goes_out_holds_no_value_of_a_secret() {
     let reply = format!("{ECHO}/outbox/{}", test["reply"].as_str().unwrap());
     daemon.until(&reply, is_delivered);
     let said = daemon.get(&format!("{ECHO}/messages?conversation=test"));
-    assert_eq!(said["items"][0]["text"], "You said: it is [redacted:global/canary].");
+    let answer = said["items"][0]["text"].as_str().unwrap();
+    assert!(answer.ends_with("You said: it is [redacted:global/canary]."), "{answer}");
     assert_eq!(said["items"][1]["text"], format!("it is {CANARY}."), "as it came in");
     let ledger = daemon.data_dir().join("connectors/sent.jsonl");
     assert_eq!(std::fs::read_to_string(&ledger).unwrap().lines().count(), 3);

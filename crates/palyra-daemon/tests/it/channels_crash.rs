@@ -8,10 +8,9 @@ use std::time::{Duration, Instant};
 use palyra_testkit::crash::CrashPlan;
 use palyra_testkit::seed::{Seed, rounds};
 use rustix::process::{Pid, Signal, kill_process};
-use serde_json::{Value, json};
 
 use crate::daemon::{Daemon, LIMIT};
-use world::{Answers, CONVERSATIONS, ECHO, Engine, LEASE_TTL, Memory, Platform, Room, World};
+use world::{Answers, CONVERSATIONS, ECHO, Engine, LEASE_TTL, Memory, Platform, World};
 
 /// How a daemon comes to a boundary.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -20,18 +19,14 @@ enum Way {
     Answer,
     /// The answer to a message that went out was lost, and the platform is asked.
     Doubt,
-    /// A message finds the queue full, and is decided when there is room.
-    FullQueue,
     /// It is started after one that died in mid-send.
     Restart,
 }
 
 /// Every boundary between deciding, writing down and acting.
-const BOUNDARIES: [(&str, Way); 18] = [
+const BOUNDARIES: [(&str, Way); 16] = [
     ("inbound.before_commit", Way::Answer),
     ("inbound.after_commit", Way::Answer),
-    ("inbound.before_decide_commit", Way::FullQueue),
-    ("inbound.after_decide_commit", Way::FullQueue),
     ("outbox.before_attempt_commit", Way::Answer),
     ("outbox.after_attempt_commit", Way::Answer),
     ("outbox.before_send", Way::Answer),
@@ -71,7 +66,7 @@ const PLATFORMS: [Platform; 5] = [
 /// is sent again instead of asked for.
 fn is_reached(way: Way, platform: Platform) -> bool {
     match (way, platform.memory, platform.answers) {
-        (Way::Answer | Way::FullQueue | Way::Restart, ..)
+        (Way::Answer | Way::Restart, ..)
         | (Way::Doubt, Memory::TellsHistory | Memory::TakesAll, Answers::GetLost) => true,
         (Way::Doubt, _, Answers::Arrive) | (Way::Doubt, Memory::Deduplicates, _) => false,
     }
@@ -88,19 +83,6 @@ fn dies_at((boundary, way): (&str, Way), world: &mut World) {
             world.hand_in_until_it_dies(&daemon);
             plan.expect_crash(&mut daemon.process, LIMIT).unwrap();
         }
-        Way::FullQueue => {
-            let mut daemon = world.start(Some(&plan));
-            world.configure(&daemon, Room::ForOne);
-            let reason = json!({ "reason": "tests" });
-            let pause = daemon.ask("POST", &format!("{ECHO}/queue/pause"), &reason);
-            assert_eq!(pause.status, 200);
-            for _ in 0..2 * CONVERSATIONS {
-                assert!(world.hand_in(&daemon));
-            }
-            let resume = daemon.ask("POST", &format!("{ECHO}/queue/resume"), &Value::Null);
-            assert_eq!(resume.status, 200);
-            plan.expect_crash(&mut daemon.process, LIMIT).unwrap();
-        }
         Way::Restart => {
             let in_mid_send = CrashPlan::at("outbox.after_send");
             let mut daemon = world.start(Some(&in_mid_send));
@@ -110,9 +92,6 @@ fn dies_at((boundary, way): (&str, Way), world: &mut World) {
         }
     }
     let daemon = world.start(None);
-    if way == Way::FullQueue {
-        world.configure(&daemon, Room::Plenty);
-    }
     for _ in 0..3 {
         assert!(world.hand_in(&daemon));
     }
@@ -244,7 +223,7 @@ fn postgres_keeps_everything_through_crashes_at_random() {
 fn postgres_is_shared_by_two_nodes_of_which_one_crashes() {
     let mut world = World::shared_by(2, Platform::new(Memory::TakesAll, Answers::Arrive));
     let mut nodes = [Some(world.start_node(0, None)), Some(world.start_node(1, None))];
-    world.configure(nodes[0].as_ref().unwrap(), Room::Plenty);
+    world.configure(nodes[0].as_ref().unwrap());
     for round in 0..rounds(3, 40) as usize {
         let hand_in = |world: &mut World, node: &Option<Daemon>| {
             for _ in 0..20 {

@@ -26,6 +26,7 @@ mod preflight;
 mod refusals;
 mod restore;
 mod room;
+mod runs;
 mod scopes;
 mod secrets;
 mod storage_faults;

@@ -201,14 +201,14 @@ fn check_what_waits(daemon: &Daemon, data: &Path) {
     daemon.until(ECHO, |channel| channel["waiting"] == 0 && channel["queue"]["sending"] == 0);
     let ledger = ledger();
     for text in [
-        "You said: hello",
+        "\"You said: hello",
         "You said: still there?",
         "the text of delivered",
         "the text of dead",
         "the text of waiting-1",
         "the text of waiting-2",
     ] {
-        assert_eq!(ledger.matches(&format!("\"{text}\"")).count(), 1, "{text}: {ledger}");
+        assert_eq!(ledger.matches(&format!("{text}\"")).count(), 1, "{text}: {ledger}");
     }
     assert_eq!(ledger.lines().count(), before + 4, "{ledger}");
 }

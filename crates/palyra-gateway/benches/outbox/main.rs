@@ -6,6 +6,8 @@ mod commits;
 mod drain;
 mod growth;
 mod idle;
+#[path = "../../tests/it/mirror.rs"]
+mod mirror;
 mod node;
 mod parallel;
 mod raw;

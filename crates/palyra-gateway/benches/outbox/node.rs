@@ -12,7 +12,7 @@ use palyra_connector_core::{
     Outbox, Release, SupervisorOptions, SystemDice,
 };
 use palyra_connectors::BuiltIn;
-use palyra_gateway::{ChannelRouter, Mirror, Rules};
+use palyra_gateway::{ChannelRouter, Rules};
 use palyra_storage::lease::{LeaseKeeper, Leases};
 use palyra_storage::{Database, OpenOptions, SystemClock};
 use palyra_testkit::postgres::{DatabaseLocale, PostgresServer, TestDatabase};
@@ -87,7 +87,7 @@ impl Node {
             clock: clock.clone(),
             dice: dice.clone(),
             adapters,
-            sink: Arc::new(ChannelRouter::new(Arc::new(Mirror))),
+            sink: Arc::new(ChannelRouter::new(Arc::new(crate::mirror::Mirror))),
             outgoing: Arc::new(AsItIs),
             takeover_grace: None,
         });

@@ -22,6 +22,7 @@ use super::drive::{Flow, Held, is_yes};
 use super::gating::{self, Around};
 use super::model::{Asked, Sink, Stream, Thought, ThoughtError};
 use crate::error::GatewayError;
+use crate::store::tape;
 use crate::tool::{Arguments, Invocation, ToolDone, ToolFault};
 
 /// What is longer goes to the blobs, and the model pages through it.
@@ -32,18 +33,20 @@ const MOST_CALLS: usize = 16;
 impl Held {
     /// One attempt at a turn of the model.
     pub(super) async fn ask(&mut self, turn: u32, attempt: u32) -> Result<Flow, GatewayError> {
-        let recipe = Recipe {
-            run: self.run.id,
-            session: self.run.session,
-            history_until: self.session.next_history,
-        };
-        // What is decided and not committed yet is part of what the model sees.
-        if !self.pending.is_empty()
+        // What was done is written down at once, and the model sees it. The rest goes with the question.
+        if self.pending.iter().any(|event| tape::is_spoken(event.kind()))
             && let Committed::Lost = self.flush(Then::GoOn).await?
         {
             return Ok(Flow::Stop);
         }
-        let history_through = recipe.history_until;
+        let history_through = self.session.next_history;
+        let outgoing = self.options.outgoing.clone();
+        let recipe = Recipe {
+            run: self.run.id,
+            session: self.run.session,
+            history_until: history_through,
+            outgoing: &*outgoing,
+        };
         let tools = self.options.tools.offered(&self.agent);
         let (db, thinker) = (self.options.db.clone(), self.options.thinker.clone());
         let built = context::build(&db, &*thinker, recipe, &self.agent, tools).await?;
@@ -51,6 +54,7 @@ impl Held {
         self.state.trust = self.state.trust.max(built.trust);
         let reserved = thinker.worst_case(&self.agent.models, &built.request);
         let (reserved_tokens, reserved_micros) = (reserved.tokens, reserved.micros);
+        let (decided, before) = (self.pending.len(), self.state.clone());
         self.push(TapeEvent::ModelRequested(ModelRequested {
             turn,
             attempt,
@@ -63,9 +67,9 @@ impl Held {
         match self.flush(Then::GoOn).await? {
             Committed::Done { .. } => {}
             Committed::Spent(scope) => {
-                self.pending.clear();
+                self.pending.truncate(decided);
                 self.beside.reserve = None;
-                self.state.asked = None;
+                self.state = before;
                 self.finish(RunEnd::BudgetSpent, Some(scope)).await?;
                 return Ok(Flow::Stop);
             }

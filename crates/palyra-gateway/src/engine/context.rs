@@ -10,6 +10,8 @@ mod tests;
 use palyra_common::agent::AgentSpec;
 use palyra_common::ids::{RunId, SessionId};
 use palyra_common::runtime_contracts::Trust;
+use palyra_common::tape::TapeEvent;
+use palyra_connector_core::Outgoing;
 use palyra_models::{ModelRequest, ToolSpec};
 use palyra_storage::{Database, StorageError};
 
@@ -47,21 +49,23 @@ pub(crate) struct Context {
     pub(crate) trust: Trust,
 }
 
-pub(crate) struct Recipe {
+pub(crate) struct Recipe<'a> {
     pub(crate) run: RunId,
     pub(crate) session: SessionId,
     /// The first place in the history that is not used.
     pub(crate) history_until: i64,
+    /// Takes secrets out of what people said: a model may be somebody else's.
+    pub(crate) outgoing: &'a dyn Outgoing,
 }
 
 pub(crate) async fn build(
     db: &Database,
     thinker: &dyn Thinker,
-    recipe: Recipe,
+    recipe: Recipe<'_>,
     agent: &AgentSpec,
     tools: Vec<ToolSpec>,
 ) -> Result<Context, StorageError> {
-    let Recipe { run, session, history_until } = recipe;
+    let Recipe { run, session, history_until, outgoing } = recipe;
     let read = move |tx: &mut palyra_storage::Tx<'_>| {
         let own = (run, tape::spoken(tx, run, MOST_EVENTS)?);
         let mut earlier = Vec::new();
@@ -70,7 +74,8 @@ pub(crate) async fn build(
         }
         Ok((own, earlier))
     };
-    let (own, earlier) = db.read(read).await?;
+    let (mut own, mut earlier) = db.read(read).await?;
+    earlier.iter_mut().chain([&mut own]).for_each(|events| clean(events, outgoing));
     let system = format!("{}\n\n{ABOUT_MARKS}", agent.instructions);
     let room = agent.limits.context_tokens.saturating_sub(thinker.tokens(&system));
     let context = within(room, &own, &earlier, thinker);
@@ -83,6 +88,15 @@ pub(crate) async fn build(
         temperature: None,
     };
     Ok(Context { request, told: context.told, trust: context.trust })
+}
+
+/// What others than us have written down was not cleaned before.
+fn clean((_, entries): &mut Events, outgoing: &dyn Outgoing) {
+    for entry in entries {
+        if let TapeEvent::InputMessage(input) = &mut entry.event {
+            input.text = outgoing.clean(&input.text);
+        }
+    }
 }
 
 /// As much of a conversation as there is room for: the run itself, then those before it from the

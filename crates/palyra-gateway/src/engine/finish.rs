@@ -9,14 +9,15 @@ use palyra_policy::run::RunState;
 use super::commit::{Committed, Then};
 use super::drive::{Held, moved};
 use crate::error::GatewayError;
-use crate::router::reply_envelope;
+use crate::metrics;
+use crate::reply::reply_envelope;
 
 /// What every platform takes in one message.
 const MAX_TEXT: usize = 2_000;
 /// An answer that is longer is cut: nobody reads it in a channel.
 const MAX_PARTS: usize = 16;
 /// How long a run waits whose answer does not fit into its queue.
-const QUEUE_FULL_FOR: Duration = Duration::from_secs(30);
+const QUEUE_FULL_FOR: Duration = Duration::from_secs(5);
 
 impl Held {
     /// Ends the run, and delivers what it has to say.
@@ -46,10 +47,11 @@ impl Held {
                 self.push(moved(RunLifecyclePhase::Queued, Some("its channel is full".into())));
                 self.flush(Then::Later(Some(later))).await.map(drop)
             }
-            Committed::Done { .. }
-            | Committed::Lost
-            | Committed::Signalled
-            | Committed::Spent(_) => Ok(()),
+            Committed::Done { .. } => {
+                metrics::ended(end);
+                Ok(())
+            }
+            Committed::Lost | Committed::Signalled | Committed::Spent(_) => Ok(()),
         }
     }
 
@@ -73,13 +75,7 @@ impl Held {
         if parts.is_empty() {
             return Ok(None);
         }
-        // One answer to one message, under one name.
-        let id = match &reply_to {
-            Some(message) => reply_envelope(connector, message)?,
-            None => format!("run-{}", self.run.id)
-                .parse()
-                .map_err(|error| GatewayError::Invalid(format!("{error}")))?,
-        };
+        let id = reply_envelope(self.run.id)?;
         let (connector, conversation) = (connector.clone(), conversation.clone());
         Ok(Some(Envelope { connector, id, conversation, parts, release: Release::AtOnce }))
     }

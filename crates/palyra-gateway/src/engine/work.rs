@@ -8,12 +8,14 @@ use std::time::Duration;
 use futures_util::FutureExt;
 use palyra_common::ids::RunId;
 use palyra_common::time::Timestamp;
+use palyra_connector_core::Pulse;
 use palyra_storage::lease::{Lease, LeaseName, is_held};
 use palyra_storage::{StorageError, Tx};
 use tokio::sync::Notify;
 use tokio::task::{Id, JoinSet};
 
 use super::drive::Held;
+use super::hands::Hands;
 use super::{EngineOptions, TOPIC};
 use crate::approvals::expire_overdue;
 use crate::store::run_signals;
@@ -31,10 +33,14 @@ const DRAIN: Duration = Duration::from_secs(5);
 /// Works on the runs that this node has room for.
 pub struct Engine {
     options: Arc<EngineOptions>,
+    hands: Hands,
+    pulse: Pulse,
 }
 
 struct Worker {
     options: Arc<EngineOptions>,
+    hands: Hands,
+    pulse: Pulse,
     lease: Lease,
     tasks: JoinSet<()>,
     active: HashMap<RunId, Arc<Notify>>,
@@ -44,7 +50,18 @@ struct Worker {
 impl Engine {
     /// An engine that does not run yet.
     pub fn new(options: EngineOptions) -> Self {
-        Self { options: Arc::new(options) }
+        let pulse = Pulse::new(options.clock.now());
+        Self { options: Arc::new(options), hands: Hands::default(), pulse }
+    }
+
+    /// What it offers, for those who bring work.
+    pub fn hands(&self) -> Hands {
+        self.hands.clone()
+    }
+
+    /// Whether it works, for whoever asks.
+    pub fn pulse(&self) -> Pulse {
+        self.pulse.clone()
     }
 
     /// Runs until `shutdown`, then lets what is under way end for a moment, and gives the rest back.
@@ -57,6 +74,8 @@ impl Engine {
             };
             let worker = Worker {
                 options: self.options.clone(),
+                hands: self.hands.clone(),
+                pulse: self.pulse.clone(),
                 lease,
                 tasks: JoinSet::new(),
                 active: HashMap::new(),
@@ -99,12 +118,15 @@ impl Worker {
             }
             if !self.options.leases.holds(&self.lease) {
                 // Whoever frees our runs is right to: nothing that we still write counts.
+                self.hands.withdraw();
                 self.tasks.shutdown().await;
                 return false;
             }
             next = match self.look().await {
                 Ok(due) => {
                     let now = self.options.clock.now();
+                    self.pulse.beat(now);
+                    self.hands.offer(self.lease.token(), self.room());
                     let until = due.map_or(LOOK_AT_LEAST_EVERY, |due| due.since(now).into());
                     until.clamp(Duration::from_millis(5), LOOK_AT_LEAST_EVERY)
                 }
@@ -201,6 +223,7 @@ impl Worker {
     }
 
     async fn stop(mut self) {
+        self.hands.withdraw();
         let end = async { while self.tasks.join_next().await.is_some() {} };
         if tokio::time::timeout(DRAIN, end).await.is_err() {
             self.tasks.shutdown().await;

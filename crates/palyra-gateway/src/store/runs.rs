@@ -66,6 +66,12 @@ const GIVE_BACK: Sql =
 
 const NEXT_DUE: Sql = sql!("SELECT min(due_at) FROM runs WHERE due_at IS NOT NULL");
 
+/// What would be worked on by itself.
+const PAUSE_ALL: Sql = sql!(
+    "UPDATE runs SET phase = 'paused', due_at = NULL, worker = NULL, changed_at = $1
+     WHERE history IS NULL AND phase IN ('queued', 'running') RETURNING id"
+);
+
 /// The next one of a session that waits for its turn.
 const NEXT_IN_SESSION: Sql = sql!(
     "SELECT id FROM runs WHERE session_id = $1 AND history IS NULL AND phase = 'queued'
@@ -78,6 +84,9 @@ const WAITING_IN_SESSION: Sql = sql!(
     "SELECT count(*), max(session_seq) FROM runs WHERE session_id = $1 AND history IS NULL
          AND phase = 'queued' AND due_at IS NULL AND worker IS NULL"
 );
+
+const COUNT_OPEN: Sql =
+    sql!("SELECT phase, count(*) FROM runs WHERE history IS NULL GROUP BY phase");
 
 const BY_SEQ: Sql =
     sql!(concat!("SELECT ", columns!(), " FROM runs WHERE session_id = $1 AND session_seq = $2"));
@@ -314,6 +323,11 @@ pub(crate) fn next_in_session(
     tx.query_opt(&NEXT_IN_SESSION, params![text(session)], |row| row.parse(0))
 }
 
+/// Pauses every run that would be worked on by itself, whoever has it.
+pub(crate) fn pause_all(tx: &mut Tx<'_>, now: Timestamp) -> Result<Vec<RunId>, StorageError> {
+    tx.query(&PAUSE_ALL, params![now], |row| row.parse(0))
+}
+
 /// How many runs of a session wait for their turn, and the place of the last.
 pub(crate) fn waiting_in_session(
     tx: &mut Tx<'_>,
@@ -321,6 +335,11 @@ pub(crate) fn waiting_in_session(
 ) -> Result<(i64, Option<i64>), StorageError> {
     let params = params![text(session)];
     tx.query_one(&WAITING_IN_SESSION, params, |row| Ok((row.get(0)?, row.get(1)?)))
+}
+
+/// How many runs are in each phase but the last.
+pub(crate) fn count_open(tx: &mut Tx<'_>) -> Result<Vec<(RunLifecyclePhase, i64)>, StorageError> {
+    tx.query(&COUNT_OPEN, params![], |row| Ok((row.parse(0)?, row.get(1)?)))
 }
 
 pub(crate) fn by_seq(

@@ -33,6 +33,8 @@ const NEXT_RUN: Sql =
 
 const HOLD: Sql = sql!("UPDATE sessions SET holder = $2 WHERE id = $1");
 
+const LET_ALL_GO: Sql = sql!("UPDATE sessions SET holder = NULL WHERE holder IS NOT NULL");
+
 const NEXT_HISTORY: Sql = sql!(
     "UPDATE sessions SET next_history = next_history + 1, changed_at = $2 WHERE id = $1
      RETURNING next_history"
@@ -40,7 +42,9 @@ const NEXT_HISTORY: Sql = sql!(
 
 const RENAME: Sql = sql!("UPDATE sessions SET title = $2, changed_at = $3 WHERE id = $1");
 
-const ARCHIVE: Sql = sql!("UPDATE sessions SET archived_at = $2, changed_at = $2 WHERE id = $1");
+/// What is said under its key from now on begins another one.
+const ARCHIVE: Sql =
+    sql!("UPDATE sessions SET key = id, archived_at = $2, changed_at = $2 WHERE id = $1");
 
 /// The newest first.
 const LIST: Sql = sql!(concat!(
@@ -151,6 +155,11 @@ pub(crate) fn hold(
     holder: Option<RunId>,
 ) -> Result<(), StorageError> {
     tx.execute(&HOLD, params![text(id), holder.map(text)]).map(drop)
+}
+
+/// No run has any session any more.
+pub(crate) fn let_all_go(tx: &mut Tx<'_>) -> Result<(), StorageError> {
+    tx.execute(&LET_ALL_GO, params![]).map(drop)
 }
 
 /// The place in the history of a run that ends.

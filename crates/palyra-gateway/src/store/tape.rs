@@ -111,7 +111,8 @@ pub(crate) fn sweep(tx: &mut Tx<'_>, run: RunId) -> Result<u64, StorageError> {
     tx.execute(&SWEEP, params![text(run)])
 }
 
-fn is_spoken(kind: TapeEventKind) -> bool {
+/// Whether a model reads it.
+pub(crate) fn is_spoken(kind: TapeEventKind) -> bool {
     matches!(
         kind,
         TapeEventKind::InputMessage

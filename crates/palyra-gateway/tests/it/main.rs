@@ -2,6 +2,7 @@
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a failure is the verdict")]
 
 mod engine;
+mod mirror;
 mod router;
 mod rules;
 mod world;

@@ -4,9 +4,9 @@ use palyra_common::queue::QueueSettings;
 use palyra_common::route::Rule;
 use palyra_common::runtime_contracts::{DirectMessagePolicy, OutboxState, RouteReason};
 use palyra_connector_core::{Accepted, Taken};
-use palyra_gateway::reply_envelope;
 use palyra_policy::route::Decision;
 
+use crate::mirror::reply_to;
 use crate::world::{World, connector, message, on_every_engine};
 
 on_every_engine!(
@@ -30,7 +30,7 @@ async fn decided(world: &World, id: &str, text: &str) -> Taken {
 }
 
 async fn answer(world: &World, id: &str) -> Vec<OutboxState> {
-    let envelope = reply_envelope(&connector(), &id.parse().unwrap()).unwrap();
+    let envelope = reply_to(&id.parse().unwrap());
     let parts = world.outbox.envelope(&connector(), &envelope).await.unwrap();
     parts.iter().map(|part| part.state).collect()
 }
@@ -44,7 +44,8 @@ async fn a_routed_message_is_answered_once(world: World) {
     world.rules.add(&connector(), open(), None).await.unwrap();
     let taken = decided(&world, "m1", "hello").await;
     let session_key = "echo:default/6:dm-ann".to_owned();
-    assert_eq!(taken, Taken::Routed { reason: RouteReason::Direct, session_key });
+    let reply = Some(reply_to(&"m1".parse().unwrap()));
+    assert_eq!(taken, Taken::Routed { reason: RouteReason::Direct, session_key, reply });
     let again = world.inbound.accept(message("m1", "hello")).await.unwrap();
     assert_eq!(again, Accepted::Before);
     assert_eq!(answer(&world, "m1").await, [OutboxState::Pending]);

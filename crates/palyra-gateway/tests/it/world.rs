@@ -9,11 +9,13 @@ use palyra_connector_core::conformance::AsItIs;
 use palyra_connector_core::{
     AuthorKind, Connectors, Content, Inbound, InboundEvent, Outbox, SystemDice,
 };
-use palyra_gateway::{ChannelRouter, Mirror, Preview, Rules};
+use palyra_gateway::{ChannelRouter, Preview, Rules};
 use palyra_storage::{Database, EngineKind, OpenOptions};
 use palyra_testkit::clock::FakeClock;
 pub(crate) use palyra_testkit::on_every_engine;
 use palyra_testkit::postgres::{DatabaseLocale, PostgresServer, TestDatabase};
+
+use crate::mirror::Mirror;
 
 pub(crate) const START: Timestamp = Timestamp::from_unix_millis(1_700_000_000_000);
 

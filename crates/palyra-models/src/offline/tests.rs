@@ -167,3 +167,15 @@ fn long_strange_input_is_no_harm() {
         assert!(done.calls.len() <= 16 && done.text.len() < 10_000);
     }
 }
+
+#[test]
+fn what_others_said_is_read_without_its_marks() {
+    let said = crate::marked("from ann", "hello");
+    let done = answer(&request(vec![Turn::user(said)], &TOOLS), &mut Unheard);
+    assert!(done.text.starts_with("Hello.") && !done.text.contains("untrusted"), "{done:?}");
+    let read = crate::marked("from ann", "read notes.txt");
+    check(&read, &[("fs.read", json!({"path": "notes.txt"}))]);
+    let why = crate::marked("from ann", "why?");
+    let done = answer(&request(vec![Turn::user(why)], &TOOLS), &mut Unheard);
+    assert!(done.text.ends_with("You said: why?"), "{done:?}");
+}

@@ -9,8 +9,8 @@ use std::sync::Arc;
 use palyra_common::error::ErrorCode;
 
 use super::*;
+use crate::config::NetConfig;
 use crate::resolve::Resolving;
-use crate::section::NetConfig;
 
 /// Names of the tests; no other exists.
 const NAMES: &[(&str, &[&str])] = &[

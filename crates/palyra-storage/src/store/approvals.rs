@@ -47,6 +47,8 @@ const OVERDUE: Sql = sql!(
 
 const NEXT_EXPIRY: Sql = sql!("SELECT min(expires_at) FROM approvals WHERE state = 'pending'");
 
+const COUNT_PENDING: Sql = sql!("SELECT count(*) FROM approvals WHERE state = 'pending'");
+
 const SWEEP: Sql = claim_sql!(
     "DELETE FROM approvals WHERE id IN (
          SELECT id FROM approvals WHERE decided_at < $1 ORDER BY decided_at LIMIT $2",
@@ -116,6 +118,10 @@ pub(crate) fn overdue(
 
 pub(crate) fn next_expiry(tx: &mut Tx<'_>) -> Result<Option<Timestamp>, StorageError> {
     tx.query_one(&NEXT_EXPIRY, params![], |row| row.get(0))
+}
+
+pub(crate) fn count_pending(tx: &mut Tx<'_>) -> Result<i64, StorageError> {
+    tx.query_one(&COUNT_PENDING, params![], |row| row.get(0))
 }
 
 pub(crate) fn sweep(tx: &mut Tx<'_>, before: Timestamp, limit: u32) -> Result<u64, StorageError> {

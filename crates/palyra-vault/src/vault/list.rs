@@ -11,6 +11,13 @@ use crate::store::secrets::{self, SecretPage};
 pub const PAGE_LIMIT: u32 = 200;
 
 impl Vault {
+    /// Whether there is a secret of this name. Works without the key.
+    pub async fn has(&self, name: &SecretName) -> Result<bool, VaultError> {
+        let name = name.clone();
+        let newest = self.0.db.read(move |tx| secrets::newest(tx, &name)).await?;
+        Ok(newest.is_some())
+    }
+
     /// Secrets after `after`: names, versions, when and by whom they were set. Never a value, so it
     /// works without the key.
     pub async fn list(

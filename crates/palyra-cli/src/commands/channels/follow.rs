@@ -24,11 +24,10 @@ pub(crate) async fn follow(
     let progress = out.progress("{spinner} waiting for the message to go out, {elapsed}");
     let state = loop {
         let state = client.message_state(channel, envelope).await;
+        // Without parts an agent still works on it.
         let is_moving = |state: &MessageState| {
-            state
-                .parts
-                .iter()
-                .any(|part| matches!(part.state, OutboxState::Pending | OutboxState::Sending))
+            let moves = |state| matches!(state, OutboxState::Pending | OutboxState::Sending);
+            state.parts.is_empty() || state.parts.iter().any(|part| moves(part.state))
         };
         match &state {
             Ok(found) if is_moving(found) && Instant::now() < until => {
@@ -44,6 +43,9 @@ pub(crate) async fn follow(
 /// Where a message is, for people.
 pub(crate) fn text(out: &Output, state: &MessageState) -> String {
     let mut text = String::new();
+    if state.parts.is_empty() {
+        text.push_str("the agent has not answered yet\n");
+    }
     for part in &state.parts {
         let tone = match part.state {
             OutboxState::Delivered => Tone::Good,
@@ -67,5 +69,5 @@ pub(crate) fn text(out: &Output, state: &MessageState) -> String {
 /// Success only if all of it has arrived.
 pub(crate) fn outcome(state: &MessageState) -> Outcome {
     let arrived = state.parts.iter().all(|part| part.state == OutboxState::Delivered);
-    if arrived { Ok(()) } else { Err(Failure::Faults) }
+    if arrived && !state.parts.is_empty() { Ok(()) } else { Err(Failure::Faults) }
 }

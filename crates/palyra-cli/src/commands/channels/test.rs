@@ -59,7 +59,7 @@ pub(super) async fn run(context: &Context, arguments: Arguments) -> Outcome {
     texts.reverse();
     let document = json!({ "test": test, "reply": state, "texts": texts });
     out.show(&document, |out, _| match outcome(&state).is_ok() && !texts.is_empty() {
-        true => format!("{}\n", printable(&texts.join("\n"))),
+        true => texts.join("\n").lines().map(|line| format!("{}\n", printable(line))).collect(),
         false => super::follow::text(out, &state),
     })?;
     outcome(&state)

@@ -11,6 +11,8 @@ use serde_json::{Value, json};
 use crate::daemon::{Daemon, LIMIT, palyrad};
 
 pub(super) const ECHO: &str = "/admin/v1/channels/echo:default";
+/// What a run says that was taken over too often.
+const GIVEN_UP: &str = "this failed several times";
 const LEDGER: &str = "connectors/ledger";
 /// Of which each may have one answer under way.
 pub(super) const CONVERSATIONS: u64 = 7;
@@ -69,13 +71,6 @@ pub(super) enum Engine {
     Postgres,
 }
 
-/// How many answers may wait in a conversation.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Room {
-    Plenty,
-    ForOne,
-}
-
 pub(super) struct World {
     /// One for each node that there may be at once; they share the folder of the ledger.
     data: Vec<tempfile::TempDir>,
@@ -95,7 +90,7 @@ impl World {
             Engine::Postgres => Self::shared_by(1, platform),
         };
         let daemon = world.start(None);
-        world.configure(&daemon, Room::Plenty);
+        world.configure(&daemon);
         world.stop(daemon);
         world
     }
@@ -137,13 +132,9 @@ impl World {
         }
     }
 
-    pub(super) fn configure(&self, daemon: &Daemon, room: Room) {
-        let max_waiting = match room {
-            Room::Plenty => 10_000,
-            Room::ForOne => 1,
-        };
+    pub(super) fn configure(&self, daemon: &Daemon) {
         let queue = json!({ "look_after": "5ms", "max_looks": 1, "max_attempts": 100,
-            "backoff": { "base": "1ms", "cap": "10ms" }, "max_waiting": max_waiting,
+            "backoff": { "base": "1ms", "cap": "10ms" }, "max_waiting": 10_000,
             "attempt_timeout": format!("{}s", self.attempt_timeout.as_secs()) });
         let change = json!({ "settings": self.platform.settings(), "queue": queue });
         assert_eq!(daemon.ask("PUT", ECHO, &change).status, 200);
@@ -210,19 +201,23 @@ impl World {
     /// Waits until nothing moves, and compares what was handed in with what has arrived.
     pub(super) fn check(&self, daemon: &Daemon) -> Counts {
         let deadline = Instant::now() + LIMIT;
-        // What found the queue full waits outside of it.
-        while !self.missing(daemon).is_empty() && Instant::now() < deadline {
+        // What is not answered yet is not in the queue of messages.
+        let open = |runs: &Value| runs["queued"] != 0 || runs["running"] != 0;
+        while open(&daemon.get("/admin/v1/status")["runs"]) && Instant::now() < deadline {
             std::thread::sleep(Duration::from_millis(10));
         }
         daemon.until(ECHO, |channel| channel["waiting"] == 0 && channel["queue"]["sending"] == 0);
         let missing = self.missing(daemon);
-        assert!(missing.is_empty(), "acknowledged and never answered: {missing:?}");
+        // What has died three times without getting anywhere is given up, and that is told.
+        let given_up = self.sent(daemon).iter().filter(|text| text.contains(GIVEN_UP)).count();
+        assert!(missing.len() <= given_up, "acknowledged and never answered: {missing:?}");
         let (arrived, unknown) = (self.arrived(), self.unknown(daemon));
         // Also the one of which nothing was heard when it was handed in.
         let known: BTreeSet<_> = (0..=self.handed_in).map(answer).collect();
         for (text, times) in &arrived {
-            assert!(known.contains(text), "nobody has asked for {text:?}");
-            assert_eq!(*times, 1, "{text:?} has arrived more than once");
+            let asked_for = known.contains(text) || text.contains(GIVEN_UP);
+            assert!(asked_for, "nobody has asked for {text:?}");
+            assert!(*times == 1 || text.contains(GIVEN_UP), "{text:?} has arrived more than once");
         }
         let delivered = arrived.keys().filter(|text| !unknown.contains(*text)).count();
         let counts = Counts { delivered: delivered as u64, unknown: unknown.len() as u64 };
@@ -254,13 +249,20 @@ impl World {
         answers.filter(|text| !arrived.contains_key(text) && !unknown.contains(text)).collect()
     }
 
+    /// All that went out, or may have.
+    fn sent(&self, daemon: &Daemon) -> Vec<String> {
+        let arrived = self.arrived().into_iter();
+        let arrived = arrived.flat_map(|(text, times)| (0..times).map(move |_| text.clone()));
+        arrived.chain(self.unknown(daemon)).collect()
+    }
+
     fn unknown(&self, daemon: &Daemon) -> BTreeSet<String> {
         let mut all = BTreeSet::new();
         let mut after = String::new();
         loop {
             let page = daemon.get(&format!("{ECHO}/unknown?limit=200{after}"));
             for entry in page["items"].as_array().unwrap() {
-                all.insert(entry["operation"]["text"].as_str().unwrap().to_owned());
+                all.insert(said(entry["operation"]["text"].as_str().unwrap()));
             }
             match page["next"].as_str() {
                 Some(next) => after = format!("&after={next}"),
@@ -275,7 +277,7 @@ impl World {
         let mut arrived = BTreeMap::new();
         for line in std::fs::read_to_string(ledger).unwrap_or_default().lines() {
             if let Ok(line) = serde_json::from_str::<Value>(line) {
-                let text = line["operation"]["text"].as_str().unwrap().to_owned();
+                let text = said(line["operation"]["text"].as_str().unwrap());
                 *arrived.entry(text).or_default() += 1;
             }
         }
@@ -289,6 +291,11 @@ fn name(number: u64) -> String {
 
 fn answer(number: u64) -> String {
     format!("You said: {}", name(number))
+}
+
+/// What an answer repeats, without how the model introduces itself.
+fn said(text: &str) -> String {
+    text.find("You said: ").map_or(text, |at| &text[at..]).to_owned()
 }
 
 #[derive(Debug)]

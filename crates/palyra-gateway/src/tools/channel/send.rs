@@ -10,6 +10,7 @@ use serde::Deserialize;
 use serde_json::json;
 
 use super::{Target, properties};
+use crate::reply::call_envelope;
 use crate::tool::{Invocation, Tool, ToolDone, ToolFault, ToolInfo, Weighed};
 use crate::tools::ask::arguments;
 use crate::tools::show::cut;
@@ -76,9 +77,9 @@ impl Tool for Send {
         Box::pin(async move {
             let wanted: Wanted = arguments(call)?;
             let target = self.target(call, &wanted).await?;
-            let id = format!("run-{}-{}", call.run, call.call).parse();
+            let id = call_envelope(call.run, &call.call);
             let envelope = Envelope {
-                id: id.map_err(|error| ToolFault::new(format!("{error}")))?,
+                id: id.map_err(|error| ToolFault::new(error.to_string()))?,
                 parts: self.parts(&wanted.text)?,
                 release: Release::AtOnce,
                 connector: target.connector,

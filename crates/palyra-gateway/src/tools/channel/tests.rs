@@ -8,7 +8,8 @@ use palyra_connector_core::{
 use palyra_storage::Tx;
 use serde_json::json;
 
-use crate::responder::Mirror;
+use crate::engine::Hands;
+use crate::responder::Agency;
 use crate::router::ChannelRouter;
 use crate::tools::bench::{NOW, World, call, in_channel};
 
@@ -16,7 +17,7 @@ use super::*;
 
 /// Somebody says something in a conversation.
 async fn say(world: &World, id: &str, conversation: &str, text: &str) {
-    let router = Arc::new(ChannelRouter::new(Arc::new(Mirror)));
+    let router = Arc::new(ChannelRouter::new(Arc::new(Agency::new(Hands::default()))));
     let (clock, dice) = (world.clock.clone(), Arc::new(SystemDice));
     let inbound = Inbound::new(world.db.clone(), clock, dice, router, Arc::new(AsItIs));
     let event = InboundEvent {

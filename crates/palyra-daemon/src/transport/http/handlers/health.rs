@@ -37,7 +37,7 @@ pub(crate) async fn metrics(State(app): State<App>, caller: Answer<Caller>) -> A
     if !app.config().http.open_metrics {
         caller?.allow(Scope::MetricsRead)?;
     }
-    crate::metrics::observe(&app);
+    crate::metrics::observe(&app).await;
     let kind = [(header::CONTENT_TYPE, "text/plain; version=0.0.4; charset=utf-8")];
     Ok((kind, app.metrics.render()).into_response())
 }

@@ -12,7 +12,7 @@ use palyra_connector_core::{
     Accepted, AuthorKind, ChannelError, CleanText, Content, Envelope, InboundEvent, Operation,
     Release, Said, Taken, What, enqueue,
 };
-use palyra_gateway::reply_envelope;
+use palyra_gateway::{OF_RUNS, run_of};
 use palyra_storage::{Tx, new_id};
 use serde::Deserialize;
 use serde_json::json;
@@ -77,6 +77,11 @@ pub(crate) async fn send_message(
     let caller = caller.allow(Scope::MessagesSend)?;
     check_text(&new.text)?;
     let name = match new.envelope {
+        Some(name) if name.as_str().starts_with(OF_RUNS) => {
+            let what =
+                format!("names that begin with {OF_RUNS} are those of agents: choose another");
+            return Err(Refusal::new(ErrorCode::CommonInvalidInput, what));
+        }
         Some(name) => name,
         None => fresh("send")?,
     };
@@ -153,12 +158,11 @@ pub(crate) async fn test_channel(
         cursor: None,
     };
     let accepted = app.channels.inbound.accept(event).await?;
-    let (routed, reason) = match accepted {
-        Accepted::Decided(Taken::Routed { reason, .. }) => (true, Some(reason)),
-        Accepted::Decided(Taken::Ignored(reason)) => (false, Some(reason)),
-        Accepted::Later | Accepted::Before => (false, None),
+    let (routed, reason, reply) = match accepted {
+        Accepted::Decided(Taken::Routed { reason, reply, .. }) => (true, Some(reason), reply),
+        Accepted::Decided(Taken::Ignored(reason)) => (false, Some(reason), None),
+        Accepted::Later | Accepted::Before => (false, None, None),
     };
-    let reply = routed.then(|| reply_envelope(&id, &message)).transpose()?;
     let message = message.to_string();
     let result = TestResult { message, routed, reason, reply, conversation };
     Ok((StatusCode::ACCEPTED, Json(result)))
@@ -167,7 +171,7 @@ pub(crate) async fn test_channel(
 async fn state(app: &App, id: &ConnectorId, envelope: &EnvelopeId) -> Answer<MessageState> {
     let id = app.channels.connectors.get(id).await?.id;
     let parts = app.channels.outbox.envelope(&id, envelope).await?;
-    if parts.is_empty() {
+    if parts.is_empty() && !is_under_way(app, envelope).await? {
         let what = format!("there is no message {envelope} in the outbox of {id}");
         return Err(Refusal::new(ErrorCode::CommonNotFound, what));
     }
@@ -180,6 +184,12 @@ async fn state(app: &App, id: &ConnectorId, envelope: &EnvelopeId) -> Answer<Mes
         due_at: part.due_at,
     });
     Ok(MessageState { envelope: envelope.clone(), parts: parts.collect() })
+}
+
+/// Whether an agent still works on it.
+async fn is_under_way(app: &App, envelope: &EnvelopeId) -> Answer<bool> {
+    let Some(run) = run_of(envelope) else { return Ok(false) };
+    Ok(app.runs.sessions.is_open(run).await?)
 }
 
 fn check_text(text: &str) -> Answer<()> {

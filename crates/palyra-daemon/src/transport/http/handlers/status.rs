@@ -1,7 +1,8 @@
 use axum::Json;
 use axum::extract::State;
-use palyra_common::api::{Doctor, Status, VaultStatus, WhoAmI};
-use palyra_common::runtime_contracts::Scope;
+use palyra_common::api::{Doctor, RunsStatus, Status, VaultStatus, WhoAmI};
+use palyra_common::runtime_contracts::{RunLifecyclePhase, Scope};
+use palyra_gateway::Counts;
 
 use crate::app::App;
 use crate::transport::http::caller::{Caller, credential_word};
@@ -34,9 +35,20 @@ pub(crate) async fn status(State(app): State<App>, caller: Caller) -> Answer<Jso
             problem: ready.vault.clone(),
             problem_seen_at: ready.vault_failed_at,
         },
+        runs: work(&ready.work),
         ready: ready.waiting_for.is_empty(),
         waiting_for: ready.waiting_for.clone(),
     }))
+}
+
+fn work(counts: &Counts) -> RunsStatus {
+    RunsStatus {
+        queued: counts.of(RunLifecyclePhase::Queued),
+        running: counts.of(RunLifecyclePhase::Running),
+        waiting_for_approval: counts.of(RunLifecyclePhase::WaitingForApproval),
+        paused: counts.of(RunLifecyclePhase::Paused),
+        approvals: counts.questions,
+    }
 }
 
 /// Checks of the daemon from the inside

@@ -21,8 +21,9 @@ mod tests;
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct NetConfig {
-    /// What tools, skills and replies to webhooks may reach although it is not public, such as
-    /// `["nas.home.arpa", "*.corp.example.org", "10.1.2.0/24"]`. A name opens that host on this
+    /// What tools, skills and replies to webhooks may reach although it is not public: names such as
+    /// nas.home.arpa or *.corp.example.org, addresses, and networks such as 10.1.2.0/24. A name opens
+    /// that host on this
     /// machine or in a private network, whatever its address there is. Other addresses that are not
     /// public, such as those where clouds hand out credentials, are opened only by address. Whoever
     /// can make an agent fetch something can then reach it too.
