@@ -5,6 +5,7 @@ mod wire;
 
 use std::time::Duration;
 
+use palyra_common::api::FeedEvent;
 use palyra_common::ids::RunId;
 use palyra_common::tape::TapeEntry;
 use serde::de::DeserializeOwned;
@@ -32,7 +33,19 @@ pub struct RunFollower {
     asks: bool,
 }
 
+/// One who follows the feed of all that happens.
+pub struct FeedFollower {
+    wire: Wire,
+}
+
 impl Client {
+    /// Follows the feed from the event behind `after` on, without it from now on, and waits for a
+    /// daemon that is away for as long as `patience`, also in the beginning.
+    pub fn follow_feed(&self, after: Option<i64>, patience: Duration) -> FeedFollower {
+        let path = ["console", "v1", "events"].map(str::to_owned);
+        FeedFollower { wire: Wire::new(self.clone(), path.into(), after, patience) }
+    }
+
     /// Follows the tape of a run from the event behind `after` on (0 for all of it), and waits for a
     /// daemon that is away for as long as `patience`, also in the beginning.
     pub fn follow_run(&self, run: RunId, after: i64, patience: Duration) -> RunFollower {
@@ -62,14 +75,33 @@ impl RunFollower {
                 }
             }
             match self.wire.hear().await? {
-                Heard::Event(event) => {
-                    if let Some(entry) = decode(&self.wire.client, &event.data)? {
+                Heard::Event(data) => {
+                    if let Some(entry) = decode(&self.wire.client, &data)? {
                         return Ok(Some(Followed::Event(entry)));
                     }
                 }
                 Heard::Lost => return Ok(Some(Followed::Lost)),
                 Heard::Back => return Ok(Some(Followed::Back)),
                 Heard::Ended => self.asks = true,
+            }
+        }
+    }
+}
+
+impl FeedFollower {
+    /// The next event of the feed, or what became of the connection. Cancel safe.
+    pub async fn next(&mut self) -> Result<Followed<FeedEvent>, ClientError> {
+        loop {
+            match self.wire.hear().await? {
+                Heard::Event(data) => {
+                    if let Some(event) = decode(&self.wire.client, &data)? {
+                        return Ok(Followed::Event(event));
+                    }
+                }
+                Heard::Lost => return Ok(Followed::Lost),
+                Heard::Back => return Ok(Followed::Back),
+                // The feed has no end; the daemon that told it has.
+                Heard::Ended => {}
             }
         }
     }

@@ -12,6 +12,7 @@ mod audit;
 mod backups;
 mod channels;
 mod config;
+mod feed;
 mod messages;
 mod models;
 mod people;
@@ -35,6 +36,7 @@ pub use channels::{
     ResolveUnknown, UnknownResolution,
 };
 pub use config::{ConfigChange, ConfigChanged, ConfigOption, ConfigView};
+pub use feed::FeedEvent;
 pub use messages::{MessageState, NewMessage, PartState, SaidMessage, TestMessage, TestResult};
 pub use models::{Model, ModelPrice, ModelState, ModelTested};
 pub use people::{Login, LoginCode, Member, NewLoginCode, NewMember, Session, WhoAmI};

@@ -15,11 +15,11 @@ use crate::error::ClientError;
 /// No event is larger than this.
 const EVENT_BYTES: usize = 16 << 20;
 
-/// An event as it came: its number, and what it holds.
+/// An event as it came: its number, and what it holds. Without that it says where events are.
 #[derive(Debug)]
 pub(super) struct Numbered {
     pub(super) seq: i64,
-    pub(super) data: String,
+    pub(super) data: Option<String>,
 }
 
 /// Events until the connection ends. Cancel safe.
@@ -46,10 +46,11 @@ impl Connection {
         while let Some(event) = self.events.next().await {
             self.since_event.store(0, Ordering::Relaxed);
             let event = event.map_err(|error| self.broken(error))?;
-            let Some(data) = event.data else { continue };
-            let seq = event.id.and_then(|id| id.parse().ok());
-            let seq = seq.ok_or_else(|| self.client.unexpected("an event without a number"))?;
-            return Ok(Some(Numbered { seq, data }));
+            match (event.id.and_then(|id| id.parse().ok()), event.data) {
+                (Some(seq), data) => return Ok(Some(Numbered { seq, data })),
+                (None, Some(_)) => return Err(self.client.unexpected("an event without a number")),
+                (None, None) => {}
+            }
         }
         Ok(None)
     }

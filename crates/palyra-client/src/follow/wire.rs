@@ -18,7 +18,7 @@ const IS_THERE: Duration = Duration::from_secs(1);
 
 /// What is heard.
 pub(super) enum Heard {
-    Event(Numbered),
+    Event(String),
     /// The daemon has ended the connection. The next one is made after a pause.
     Ended,
     Lost,
@@ -75,10 +75,12 @@ impl Wire {
             match heard {
                 // What was seen before the connection was lost may come again.
                 Ok(Some(event)) if self.last.is_some_and(|last| event.seq <= last) => {}
-                Ok(Some(event)) => {
+                Ok(Some(Numbered { seq, data })) => {
                     self.absence.end();
-                    self.last = Some(event.seq);
-                    return Ok(Heard::Event(event));
+                    self.last = Some(seq);
+                    if let Some(data) = data {
+                        return Ok(Heard::Event(data));
+                    }
                 }
                 Ok(None) => {
                     self.close(self.client.unexpected("the end of what has no end"))?;

@@ -76,7 +76,8 @@ async fn followed(answers: &[String]) -> (Vec<String>, Vec<(String, Option<Strin
         asked
     };
     let client = local(folder.path());
-    let ((heard, error), asked) = tokio::join!(heard(follower(&client, PATIENCE)), serve);
+    let both = async { tokio::join!(heard(follower(&client, PATIENCE)), serve) };
+    let ((heard, error), asked) = tokio::time::timeout(PATIENCE, both).await.unwrap();
     assert!(error.is_none(), "{error:?}");
     (heard, asked)
 }
@@ -124,6 +125,51 @@ async fn what_a_newer_daemon_tells_is_passed_over_and_counts_as_seen() {
     let newer = "id: 7\ndata: {\"seq\":7,\"at\":1,\"kind\":\"dream.begun\",\"payload\":{}}\n\n";
     let answers = [events(&[&delta(1, "a"), newer], true), run(Some("answered"), 7)];
     assert_eq!(followed(&answers).await.0, ["1 model.delta"]);
+}
+
+/// Nothing has happened yet when the first connection is lost: the second asks for what has since.
+#[tokio::test]
+async fn the_feed_is_followed_from_where_it_was() {
+    let folder = ScratchDir::new().unwrap();
+    let listener = UnixListener::bind(folder.path().join(SOCKET)).unwrap();
+    let happened = |seq: i64| {
+        format!(
+            "id: {seq}\ndata: {{\"seq\":{seq},\"at\":1,\"kind\":\"connector.started\",\
+             \"subject\":\"connector:echo\",\"body\":{{}}}}\n\n"
+        )
+    };
+    let answers = [
+        events(&["id: 7\n\n"], false),
+        events(&[&happened(8)], true),
+        events(&[&happened(8), &happened(11)], true),
+    ];
+    let serve = async {
+        let mut asked = Vec::new();
+        for told in &answers {
+            let head = answer(listener.accept().await.unwrap().0, told).await;
+            assert!(head.starts_with("GET /console/v1/events HTTP/1.1\r\n"), "{head}");
+            let last = head.lines().find_map(|line| line.strip_prefix("last-event-id: "));
+            asked.push(last.map(str::to_owned));
+        }
+        asked
+    };
+    let client = local(folder.path());
+    let mut follower = client.follow_feed(None, PATIENCE);
+    let follow = async {
+        let mut heard = Vec::new();
+        while heard.len() < 4 {
+            heard.push(match follower.next().await.unwrap() {
+                Followed::Event(event) => event.seq.to_string(),
+                Followed::Lost => "lost".to_owned(),
+                Followed::Back => "back".to_owned(),
+            });
+        }
+        heard
+    };
+    let both = async { tokio::join!(follow, serve) };
+    let (heard, asked) = tokio::time::timeout(PATIENCE, both).await.unwrap();
+    assert_eq!(heard, ["lost", "back", "8", "11"]);
+    assert_eq!(asked, [None, Some("7".to_owned()), Some("8".to_owned())]);
 }
 
 #[tokio::test]
