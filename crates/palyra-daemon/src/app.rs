@@ -47,6 +47,8 @@ pub(crate) struct Parts {
     pub(crate) requests: Semaphore,
     pub(crate) rates: Rates,
     pub(crate) slots: Slots,
+    /// Of those who read events as they happen.
+    pub(crate) readers: Slots,
     pub(crate) metrics: PrometheusHandle,
     pub(crate) log: LogHandle,
     pub(crate) place: Place,

@@ -10,7 +10,8 @@ use std::sync::Arc;
 use palyra_common::time::Clock;
 use palyra_connector_core::{Outgoing, Pulse, SystemDice};
 use palyra_gateway::{
-    Agency, Agents, Engine, EngineOptions, Sessions, Streams, ToolOptions, Toolbox, built_in,
+    Agency, Agents, Approvals, Engine, EngineOptions, Sessions, Streams, ToolOptions, Toolbox,
+    built_in,
 };
 use palyra_models::Models;
 use palyra_storage::Database;
@@ -41,6 +42,9 @@ pub(crate) struct RunParts {
 
 /// What handlers ask about agents and their runs.
 pub(crate) struct RunPlatform {
+    pub(crate) agents: Agents,
+    pub(crate) approvals: Approvals,
+    pub(crate) streams: Streams,
     pub(crate) sessions: Sessions,
     /// The models of the configuration as it was last read.
     pub(crate) models: Arc<Live<Models>>,
@@ -70,6 +74,7 @@ impl RunPlatform {
             fetcher: Arc::new(Web::new(&config.net)?),
             workspaces: data_dir.join(WORKSPACES),
         });
+        let streams = Streams::new(db.clone());
         let engine = Engine::new(EngineOptions {
             db: db.clone(),
             leases,
@@ -79,12 +84,15 @@ impl RunPlatform {
             thinker: Arc::new(Thinking(models.clone())),
             tools: Toolbox::new(tools).map_err(|what| Failure::Startup(anyhow::anyhow!(what)))?,
             outgoing,
-            streams: Streams::new(db.clone()),
+            streams: streams.clone(),
             capacity: config.runs.capacity as usize,
         });
-        let first = Agents::new(db.clone(), clock.clone()).set_up_first().await;
-        first.map_err(|error| Failure::Refused(error.envelope()))?;
+        let agents = Agents::new(db.clone(), clock.clone());
+        agents.set_up_first().await.map_err(|error| Failure::Refused(error.envelope()))?;
         let platform = Self {
+            agents,
+            approvals: Approvals::new(db.clone(), clock.clone()),
+            streams,
             sessions: Sessions::new(db, clock.clone()).with_hands(engine.hands()),
             models,
             pulse: engine.pulse(),

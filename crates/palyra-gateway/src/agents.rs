@@ -29,7 +29,7 @@ impl Agents {
 
     /// On a new database: an agent to talk to.
     pub async fn set_up_first(&self) -> Result<(), GatewayError> {
-        let (now, id) = (self.clock.now(), first()?);
+        let (now, id) = (self.clock.now(), default_agent()?);
         let spec = AgentSpec::default();
         self.db.write(move |tx| agents::add(tx, &id, &spec, now).map(drop)).await?;
         Ok(())
@@ -109,6 +109,7 @@ impl Agents {
     }
 }
 
-fn first() -> Result<AgentId, GatewayError> {
+/// The id of the agent that is always there.
+pub fn default_agent() -> Result<AgentId, GatewayError> {
     DEFAULT.parse().map_err(|error| GatewayError::Invalid(format!("{error}")))
 }

@@ -15,6 +15,7 @@ mod approvals;
 mod counts;
 mod engine;
 mod error;
+mod history;
 pub mod metrics;
 mod reply;
 mod responder;
@@ -29,7 +30,7 @@ mod thinker;
 mod tool;
 mod tools;
 
-pub use agents::{Agents, DEFAULT};
+pub use agents::{Agents, DEFAULT, default_agent};
 pub use approvals::{Answer, Approvals, Verdict};
 pub use counts::Counts;
 pub use engine::{
@@ -37,6 +38,7 @@ pub use engine::{
     ThoughtError, submit,
 };
 pub use error::GatewayError;
+pub use history::SessionSaid;
 pub use reply::{OF_RUNS, reply_envelope, run_of};
 pub use responder::{Agency, Responder, Routed};
 pub use restored::{RunsCameBack, pause_what_came_back};

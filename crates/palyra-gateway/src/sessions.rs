@@ -54,6 +54,10 @@ impl Sessions {
         Self { hands, ..self }
     }
 
+    pub(crate) fn db(&self) -> &Database {
+        &self.db
+    }
+
     /// Begins a conversation with an agent.
     pub async fn begin(
         &self,

@@ -4,7 +4,9 @@
 use palyra_common::ids::{ApprovalId, RunId, SessionId};
 use palyra_common::runtime_contracts::{ApprovalState, ApprovalSubject, RiskLevel};
 use palyra_common::time::Timestamp;
+use serde_json::{Value, json};
 
+use crate::events::NewEvent;
 use crate::notify::Topic;
 use crate::store::approvals as rows;
 use crate::{Database, StorageError, Tx};
@@ -76,13 +78,29 @@ impl ApprovalRecord {
 /// Asks, as part of the transaction that wants to know.
 pub fn request(tx: &mut Tx<'_>, record: &ApprovalRecord) -> Result<(), StorageError> {
     tx.notify(TOPIC);
+    let body =
+        json!({ "state": ApprovalState::Pending, "risk": record.risk, "run": run_of(record) });
+    tell(tx, "approval.requested", record.id, body, record.requested_at);
     rows::add(tx, record)
 }
 
 /// Answers, as part of the transaction that acts on it. Says whether nobody had before.
 pub fn decide(tx: &mut Tx<'_>, id: ApprovalId, decision: &Decision) -> Result<bool, StorageError> {
-    tx.notify(TOPIC);
-    rows::decide(tx, id, decision)
+    let first = rows::decide(tx, id, decision)?;
+    if first {
+        tx.notify(TOPIC);
+        tell(tx, "approval.decided", id, json!({ "state": decision.state }), decision.at);
+    }
+    Ok(first)
+}
+
+fn run_of(record: &ApprovalRecord) -> Option<RunId> {
+    record.asker.as_ref().map(|asker| asker.run)
+}
+
+/// Tells readers of the feed, without what it is about.
+fn tell(tx: &mut Tx<'_>, kind: &str, id: ApprovalId, body: Value, at: Timestamp) {
+    tx.emit(NewEvent { at, kind: kind.into(), subject: format!("approval:{id}"), body });
 }
 
 /// One question.

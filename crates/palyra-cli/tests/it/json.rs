@@ -37,7 +37,7 @@ const CHANGING: &[&str] = &[
 ];
 
 /// How names of messages begin that the daemon has made up.
-const MADE_UP: &[&str] = &["re-", "test-"];
+const MADE_UP: &[&str] = &["run-", "test-"];
 
 /// Replaces what changes by the name of its field.
 pub(crate) fn masked(mut document: Value) -> Value {

@@ -87,6 +87,7 @@ pub(crate) async fn open(start: Start, data_dir: &Path) -> Result<Opened, Failur
         requests: Semaphore::new(config.http.max_requests as usize),
         rates: Rates::new(config.http.requests_per_second),
         slots: Slots::new(config.http.max_requests_per_principal),
+        readers: Slots::new(config.http.max_requests_per_principal),
         metrics,
         settings: Live::new(loaded.clone()),
         started_with: loaded,

@@ -14,6 +14,7 @@ mod page;
 mod refusal;
 mod server;
 mod slots;
+mod sse;
 mod unread;
 
 pub(crate) use api::{openapi, router};

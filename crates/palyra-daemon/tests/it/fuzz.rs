@@ -15,8 +15,9 @@ const PACKAGES: &str = include_str!("../../../../scripts/schemathesis.txt");
 const PATIENCE: Duration = Duration::from_secs(240);
 
 /// What is valid by the description may be refused by these: option names and their types are not
-/// part of it, a new master key must suit the source of the old one, and each kind of channel has
-/// settings of its own.
+/// part of it, a new master key must suit the source of the old one, each kind of channel has settings
+/// of its own, and a name or a message is not all blanks. What is followed as it happens has no end that
+/// a question could wait for.
 const SETTINGS: &str = r#"
 [[operations]]
 include-name = "PATCH /admin/v1/config"
@@ -33,7 +34,30 @@ checks.positive_data_acceptance.enabled = false
 [[operations]]
 include-name = "PUT /admin/v1/channels/{id}"
 checks.positive_data_acceptance.enabled = false
+
+[[operations]]
+include-name = "POST /admin/v1/agents"
+checks.positive_data_acceptance.enabled = false
+
+[[operations]]
+include-name = "PUT /admin/v1/agents/{id}"
+checks.positive_data_acceptance.enabled = false
+
+[[operations]]
+include-name = "POST /admin/v1/sessions/{id}/messages"
+checks.positive_data_acceptance.enabled = false
+
+[[operations]]
+include-name = "GET /admin/v1/runs/{id}/events"
+enabled = false
+
+[[operations]]
+include-name = "GET /console/v1/events"
+enabled = false
 "#;
+
+/// Operations that are followed, and not asked here.
+const FOLLOWED: usize = 2;
 
 fn schemathesis() -> PathBuf {
     let program = match std::env::var_os("PALYRA_TEST_SCHEMATHESIS") {
@@ -103,7 +127,7 @@ fn the_api_is_as_it_is_described() {
         .unwrap();
     let ended = run.wait(PATIENCE).unwrap();
     assert!(ended.success(), "{}\n{}", run.logs(), daemon.process.logs());
-    let tested = format!("Tested: {}", operations(&description));
+    let tested = format!("Tested: {}", operations(&description) - FOLLOWED);
     assert!(run.logs().contains(&tested), "{tested}: {}", run.logs());
     let panicked = daemon.process.logs().contains("panicked");
     assert!(!panicked, "{}", daemon.process.logs());

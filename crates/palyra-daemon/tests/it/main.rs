@@ -8,6 +8,7 @@
 
 mod access;
 mod aftermath;
+mod agents;
 mod backups;
 mod channels;
 mod channels_crash;

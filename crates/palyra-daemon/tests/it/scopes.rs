@@ -29,18 +29,26 @@ fn body_of(operation: &str) -> &'static str {
         "POST /admin/v1/router/preview" => {
             r#"{"channel": "echo:nobody", "conversation": "a", "sender": "a", "text": "x"}"#
         }
+        "POST /admin/v1/agents" => r#"{"id": "default", "spec": {}}"#,
+        "PUT /admin/v1/agents/{id}" => r#"{"spec": {}}"#,
+        "PUT /admin/v1/sessions/{id}" => r#"{"title": "x"}"#,
+        "POST /admin/v1/sessions/{id}/messages" => r#"{"text": "x"}"#,
+        "POST /admin/v1/approvals/{id}/decision" => r#"{"verdict": "deny"}"#,
         _ => "{}",
     }
 }
 
 fn path_of(template: &str) -> String {
+    let of_channel = template.contains("/channels/");
+    let messages = if of_channel { "FAV/messages?conversation=a" } else { "FAV/messages" };
     template
         .replace("{id}", "01ARZ3NDEKTSV4RRFFQ69G5FAV")
         .replace("{scope}", "global")
         .replace("{name}", "x")
         .replace("{envelope}", "x")
         .replace("{part}", "0")
-        .replace("/messages", "/messages?conversation=a")
+        .replace("FAV/messages", messages)
+        .replace("/agents/01ARZ3NDEKTSV4RRFFQ69G5FAV", "/agents/nobody")
         .replace("/principals/01ARZ3NDEKTSV4RRFFQ69G5FAV", "/principals/operator:nobody")
         .replace("/console/v1/login", "/console/v1/login?code=none")
 }

@@ -101,6 +101,13 @@ const HISTORY: Sql = sql!(
     "SELECT id FROM runs WHERE session_id = $1 AND history < $2 ORDER BY history DESC LIMIT $3"
 );
 
+/// The newest first.
+const IN_SESSION: Sql = sql!(concat!(
+    "SELECT ",
+    columns!(),
+    " FROM runs WHERE session_id = $1 AND session_seq < $2 ORDER BY session_seq DESC LIMIT $3"
+));
+
 const ENDED_BEFORE: Sql = claim_sql!(
     "SELECT id FROM runs WHERE history IS NOT NULL AND changed_at < $1 ORDER BY changed_at LIMIT $2",
     ""
@@ -366,6 +373,16 @@ pub(crate) fn history(
     limit: u32,
 ) -> Result<Vec<RunId>, StorageError> {
     tx.query(&HISTORY, params![text(session), until, limit], |row| row.parse(0))
+}
+
+/// Runs of a session before a place in it, the newest first.
+pub(crate) fn in_session(
+    tx: &mut Tx<'_>,
+    session: SessionId,
+    below: i64,
+    limit: u32,
+) -> Result<Vec<Run>, StorageError> {
+    tx.query(&IN_SESSION, params![text(session), below, limit], read)
 }
 
 /// Runs, the newest first, behind `after`; of one session, or in one phase.

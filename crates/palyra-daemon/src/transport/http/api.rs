@@ -3,6 +3,7 @@
 use axum::extract::OriginalUri;
 use axum::http::Method;
 use axum::{Router, middleware};
+use palyra_common::api::FeedEvent;
 use palyra_common::{ErrorCode, StableErrorEnvelope};
 use utoipa::openapi::security::{ApiKey, ApiKeyValue, Http, HttpAuthScheme, SecurityScheme};
 use utoipa::openapi::{ContentBuilder, OpenApi, Ref, ResponseBuilder, SecurityRequirement};
@@ -12,8 +13,8 @@ use utoipa_axum::routes;
 use super::caller::COOKIE;
 use super::guard::guard;
 use super::handlers::{
-    access, audit, backups, channels, config, console, health, logins, messages, outbox,
-    principals, router, secrets, status,
+    access, agents, approvals, audit, backups, channels, config, console, events, health, logins,
+    messages, models, outbox, principals, router, runs, secrets, sessions, status,
 };
 use super::refusal::Refusal;
 use crate::app::App;
@@ -21,7 +22,7 @@ use crate::app::App;
 #[derive(utoipa::OpenApi)]
 #[openapi(
     info(title = "Palyra", description = "The HTTP API of palyrad"),
-    components(schemas(StableErrorEnvelope))
+    components(schemas(StableErrorEnvelope, FeedEvent))
 )]
 struct Description;
 
@@ -64,6 +65,7 @@ pub(crate) fn openapi() -> String {
 
 fn described() -> OpenApiRouter<App> {
     OpenApiRouter::with_openapi(<Description as utoipa::OpenApi>::openapi())
+        .merge(of_agents())
         .routes(routes!(health::healthz))
         .routes(routes!(health::readyz))
         .routes(routes!(health::metrics))
@@ -112,6 +114,33 @@ fn described() -> OpenApiRouter<App> {
         .routes(routes!(console::logout))
         .routes(routes!(console::front))
         .routes(routes!(console::style))
+}
+
+/// What is about agents and their work.
+fn of_agents() -> OpenApiRouter<App> {
+    OpenApiRouter::new()
+        .routes(routes!(agents::list_agents, agents::add_agent))
+        .routes(routes!(agents::show_agent, agents::change_agent, agents::remove_agent))
+        .routes(routes!(sessions::list_sessions, sessions::begin_session))
+        .routes(routes!(
+            sessions::show_session,
+            sessions::rename_session,
+            sessions::archive_session
+        ))
+        .routes(routes!(sessions::read_session, sessions::say))
+        .routes(routes!(runs::list_runs))
+        .routes(routes!(runs::show_run))
+        .routes(routes!(runs::read_tape))
+        .routes(routes!(runs::follow_run))
+        .routes(routes!(runs::abort_run))
+        .routes(routes!(runs::pause_run))
+        .routes(routes!(runs::resume_run))
+        .routes(routes!(approvals::list_approvals))
+        .routes(routes!(approvals::show_approval))
+        .routes(routes!(approvals::decide_approval))
+        .routes(routes!(models::list_models))
+        .routes(routes!(models::test_model))
+        .routes(routes!(events::follow_events))
 }
 
 fn add_security(api: &mut OpenApi) {

@@ -21,6 +21,7 @@ use tokio::sync::watch;
 use tower::Service;
 
 use super::door::Door;
+use super::sse::Ending;
 use super::unread::{AnswerUnread, raw_answer};
 use crate::transport::patient::Patient;
 use crate::transport::room::Place;
@@ -63,10 +64,13 @@ impl Connection {
         let asked = Arc::new(AtomicU64::new(0));
         let (wanted, count) = (self.place.is_wanted(asked.clone()), asked.clone());
         tokio::pin!(wanted);
+        // What has no end of its own ends with the connection.
+        let (end, ending) = watch::channel(false);
         let answer = service_fn(move |request: hyper::Request<Incoming>| -> Answering {
             count.fetch_add(1, Ordering::Relaxed);
             let mut request: Request = request.map(Body::new);
             request.extensions_mut().insert(door);
+            request.extensions_mut().insert(Ending(ending.clone()));
             Box::pin(router.clone().call(request))
         });
         let stream = Patient::new(stream, self.options.patience);
@@ -77,21 +81,23 @@ impl Connection {
             .max_header_size(self.options.max_head_bytes)
             .max_headers(self.options.max_headers)
             .serve_connection(io, answer);
-        let mut ending = false;
+        let mut closing = false;
         let late = loop {
             tokio::select! {
                 ended = poll_fn(|cx| connection.poll_without_shutdown(cx)) => {
                     break ended.is_err_and(|error| error.is_timeout()).then_some(TOO_LATE);
                 }
-                _ = self.stop.wait_for(|stop| *stop), if !ending => {
-                    ending = true;
+                _ = self.stop.wait_for(|stop| *stop), if !closing => {
+                    closing = true;
+                    end.send_replace(true);
                     Pin::new(&mut connection).graceful_shutdown();
                 }
                 // What was asked is answered first; whoever never asked has nothing to wait for.
-                () = &mut wanted, if !ending => match asked.load(Ordering::Relaxed) {
+                () = &mut wanted, if !closing => match asked.load(Ordering::Relaxed) {
                     0 => break Some(NO_ROOM),
                     _ => {
-                        ending = true;
+                        closing = true;
+                        end.send_replace(true);
                         Pin::new(&mut connection).graceful_shutdown();
                     }
                 }

@@ -61,6 +61,12 @@ impl From<palyra_connector_core::ChannelError> for Refusal {
     }
 }
 
+impl From<palyra_gateway::GatewayError> for Refusal {
+    fn from(error: palyra_gateway::GatewayError) -> Self {
+        error.envelope().into()
+    }
+}
+
 impl From<palyra_gateway::RuleError> for Refusal {
     fn from(error: palyra_gateway::RuleError) -> Self {
         error.envelope().into()

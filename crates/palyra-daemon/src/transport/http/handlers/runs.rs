@@ -1,0 +1,216 @@
+use axum::Extension;
+use axum::Json;
+use axum::extract::State;
+use axum::response::Response;
+use futures_util::FutureExt;
+use futures_util::future::BoxFuture;
+use palyra_common::api::{Page, Run};
+use palyra_common::ids::{RunId, SessionId};
+use palyra_common::runtime_contracts::{RunLifecyclePhase, Scope};
+use palyra_common::tape::TapeEntry;
+use palyra_gateway::{self as gateway, Follow, Wish};
+use serde::Deserialize;
+use serde_json::Value;
+
+use super::access::checked_limit;
+use crate::app::App;
+use crate::audit;
+use crate::transport::http::body::{PathOf, QueryOf};
+use crate::transport::http::caller::Caller;
+use crate::transport::http::refusal::Answer;
+use crate::transport::http::sse::{self, Ending, LastEvent, Reader};
+
+const PAGE_LIMIT: u32 = 200;
+const TAPE_LIMIT: u32 = 1_000;
+
+/// Which runs, and where to go on.
+#[derive(Debug, Deserialize, utoipa::IntoParams)]
+#[serde(deny_unknown_fields)]
+#[into_params(parameter_in = Query)]
+pub(crate) struct RunsOf {
+    /// Only those of this conversation
+    session: Option<SessionId>,
+    /// Only those in this phase
+    phase: Option<RunLifecyclePhase>,
+    /// `next` of the page before
+    after: Option<RunId>,
+    /// How many at most
+    #[param(minimum = 1, maximum = 200)]
+    limit: Option<u32>,
+}
+
+/// Runs, the newest first
+#[utoipa::path(get, path = "/admin/v1/runs", tag = "runs", params(RunsOf),
+    responses((status = 200, body = Page<Run>)))]
+pub(crate) async fn list_runs(
+    State(app): State<App>,
+    caller: Caller,
+    QueryOf(of): QueryOf<RunsOf>,
+) -> Answer<Json<Page<Run>>> {
+    caller.allow(Scope::SessionsRead)?;
+    let limit = checked_limit(of.limit, PAGE_LIMIT)?;
+    let runs = app.runs.sessions.runs(of.after, of.session, of.phase, limit).await?;
+    let more = runs.len() >= limit as usize;
+    let next = runs.last().filter(|_| more).map(|run| run.id.to_string());
+    Ok(Json(Page { items: runs.into_iter().map(told).collect(), next }))
+}
+
+/// One run
+#[utoipa::path(get, path = "/admin/v1/runs/{id}", tag = "runs",
+    params(("id" = RunId, Path, description = "Which run")),
+    responses((status = 200, body = Run)))]
+pub(crate) async fn show_run(
+    State(app): State<App>,
+    caller: Caller,
+    PathOf(id): PathOf<RunId>,
+) -> Answer<Json<Run>> {
+    caller.allow(Scope::SessionsRead)?;
+    Ok(Json(told(app.runs.sessions.run(id).await?)))
+}
+
+/// Where a tape goes on.
+#[derive(Debug, Deserialize, utoipa::IntoParams)]
+#[serde(deny_unknown_fields)]
+#[into_params(parameter_in = Query)]
+pub(crate) struct AfterSeq {
+    /// The number of the last event that was seen
+    #[param(minimum = 0)]
+    after: Option<u32>,
+    /// How many at most
+    #[param(minimum = 1, maximum = 1000)]
+    limit: Option<u32>,
+}
+
+/// What happened in a run, in order
+#[utoipa::path(get, path = "/admin/v1/runs/{id}/tape", tag = "runs",
+    params(("id" = RunId, Path, description = "Which run"), AfterSeq),
+    responses((status = 200, body = Page<TapeEntry>)))]
+pub(crate) async fn read_tape(
+    State(app): State<App>,
+    caller: Caller,
+    PathOf(id): PathOf<RunId>,
+    QueryOf(page): QueryOf<AfterSeq>,
+) -> Answer<Json<Page<TapeEntry>>> {
+    caller.allow(Scope::SessionsRead)?;
+    let limit = checked_limit(page.limit, TAPE_LIMIT)?;
+    app.runs.sessions.run(id).await?;
+    let items = app.runs.sessions.tape(id, page.after.unwrap_or(0).into(), limit).await?;
+    let more = items.len() >= limit as usize;
+    let next = items.last().filter(|_| more).map(|entry| entry.seq.to_string());
+    Ok(Json(Page { items, next }))
+}
+
+/// From where on something is followed.
+#[derive(Debug, Deserialize, utoipa::IntoParams)]
+#[serde(deny_unknown_fields)]
+#[into_params(parameter_in = Query)]
+pub(crate) struct FollowFrom {
+    /// The number of the last event that was seen; Last-Event-ID comes before it
+    #[param(minimum = 0)]
+    pub(super) after: Option<u32>,
+}
+
+/// What happens in a run, as server-sent events, until it has ended
+///
+/// Each has its number as its id, its kind as its event, and an entry of the tape as its data. Whoever
+/// comes back with the number of the last one misses nothing and sees nothing twice.
+#[utoipa::path(get, path = "/admin/v1/runs/{id}/events", tag = "runs",
+    params(("id" = RunId, Path, description = "Which run"), FollowFrom, LastEvent),
+    responses((status = 200, body = String, content_type = "text/event-stream")))]
+pub(crate) async fn follow_run(
+    State(app): State<App>,
+    caller: Caller,
+    PathOf(id): PathOf<RunId>,
+    QueryOf(from): QueryOf<FollowFrom>,
+    last: LastEvent,
+    Extension(ending): Extension<Ending>,
+) -> Answer<Response> {
+    let scope = Scope::SessionsRead;
+    let caller = caller.allow(scope)?;
+    app.runs.sessions.run(id).await?;
+    let after = last.seq.unwrap_or(from.after.unwrap_or(0).into());
+    let source = Followed(app.runs.streams.follow(id, after));
+    sse::answer(source, Reader { app, access: caller.access, scope, ending })
+}
+
+struct Followed(Follow);
+
+impl sse::Source for Followed {
+    fn next(&mut self) -> BoxFuture<'_, Option<String>> {
+        async {
+            let entries = match self.0.next().await {
+                Ok(entries) => entries,
+                Err(error) => {
+                    // The reader comes back, and is told then.
+                    tracing::warn!(%error, "a run could not be followed");
+                    return None;
+                }
+            };
+            let text =
+                |entry: &TapeEntry| sse::event(entry.seq, entry.event.kind().as_str(), entry);
+            (!entries.is_empty()).then(|| entries.iter().map(text).collect())
+        }
+        .boxed()
+    }
+}
+
+/// Stops a run
+#[utoipa::path(post, path = "/admin/v1/runs/{id}/abort", tag = "runs",
+    params(("id" = RunId, Path, description = "Which run")),
+    responses((status = 200, body = Run)))]
+pub(crate) async fn abort_run(
+    State(app): State<App>,
+    caller: Caller,
+    PathOf(id): PathOf<RunId>,
+) -> Answer<Json<Run>> {
+    wish(&app, caller, id, Wish::Abort, "run.aborted").await
+}
+
+/// Lets a run wait until it is resumed
+#[utoipa::path(post, path = "/admin/v1/runs/{id}/pause", tag = "runs",
+    params(("id" = RunId, Path, description = "Which run")),
+    responses((status = 200, body = Run)))]
+pub(crate) async fn pause_run(
+    State(app): State<App>,
+    caller: Caller,
+    PathOf(id): PathOf<RunId>,
+) -> Answer<Json<Run>> {
+    wish(&app, caller, id, Wish::Pause, "run.paused").await
+}
+
+/// Lets a run go on that was paused
+#[utoipa::path(post, path = "/admin/v1/runs/{id}/resume", tag = "runs",
+    params(("id" = RunId, Path, description = "Which run")),
+    responses((status = 200, body = Run)))]
+pub(crate) async fn resume_run(
+    State(app): State<App>,
+    caller: Caller,
+    PathOf(id): PathOf<RunId>,
+) -> Answer<Json<Run>> {
+    wish(&app, caller, id, Wish::Resume, "run.resumed").await
+}
+
+async fn wish(app: &App, caller: Caller, id: RunId, wish: Wish, action: &str) -> Answer<Json<Run>> {
+    let caller = caller.allow(Scope::SessionsWrite)?;
+    let (by, subject) = (caller.access.principal.to_string(), format!("run:{id}"));
+    let note = audit::by(&caller.actor(), app.clock.now(), action, &subject, Value::Null);
+    Ok(Json(told(app.runs.sessions.wish(id, wish, by, Some(note)).await?)))
+}
+
+fn told(run: gateway::Run) -> Run {
+    Run {
+        id: run.id,
+        session: run.session,
+        agent: run.agent,
+        phase: run.phase,
+        end: run.ended,
+        last_seq: run.next_seq - 1,
+        due_at: run.due_at,
+        active: run.active,
+        tokens: run.tokens,
+        cost_micros: run.micros,
+        parent: run.parent.map(|(parent, _)| parent),
+        created_at: run.created_at,
+        changed_at: run.changed_at,
+    }
+}

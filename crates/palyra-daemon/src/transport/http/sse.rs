@@ -1,0 +1,139 @@
+//! Events as they happen, for as long as somebody reads them.
+//!
+//! Nothing is kept for a reader: what comes is read when there is room for it on the connection, and
+//! one who does not read is cut off by the connection itself. A stream ends when the daemon stops, when
+//! its place is needed, or when its credential has ended; whoever wants more comes back with the number
+//! of the last event.
+
+use std::convert::Infallible;
+use std::time::Duration;
+
+use axum::body::{Body, Bytes};
+use axum::extract::FromRequestParts;
+use axum::http::header;
+use axum::http::request::Parts;
+use axum::response::{IntoResponse, Response};
+use futures_util::future::BoxFuture;
+use futures_util::{Stream, stream};
+use palyra_common::ErrorCode;
+use palyra_common::runtime_contracts::Scope;
+use palyra_identity::{Access, Credential};
+use serde::Serialize;
+use tokio::sync::watch;
+use tokio::time::Instant;
+
+use super::refusal::{Answer, Refusal};
+use super::slots::Slot;
+use crate::app::App;
+
+/// How often it is looked whether the credential still counts: as soon as a revocation is to.
+const LOOK_EVERY: Duration = Duration::from_secs(1);
+/// How often something is sent where nothing happens, so that either side notices that the other has
+/// gone.
+const BREATHE_EVERY: Duration = Duration::from_secs(15);
+/// A comment, which readers pass over.
+const BREATH: &str = ":\n\n";
+
+/// Told when a connection is to end.
+#[derive(Debug, Clone)]
+pub(crate) struct Ending(pub(crate) watch::Receiver<bool>);
+
+/// The number of the last event that a reader has seen.
+#[derive(Debug, utoipa::IntoParams)]
+#[into_params(parameter_in = Header)]
+pub(crate) struct LastEvent {
+    /// The number of the last event that was seen; browsers send it by themselves
+    #[param(rename = "Last-Event-ID", value_type = Option<i64>, minimum = 0)]
+    pub(crate) seq: Option<i64>,
+}
+
+impl FromRequestParts<App> for LastEvent {
+    type Rejection = Refusal;
+
+    async fn from_request_parts(parts: &mut Parts, _: &App) -> Answer<Self> {
+        let Some(told) = parts.headers.get("last-event-id") else { return Ok(Self { seq: None }) };
+        let seq = told.to_str().ok().and_then(|told| told.parse::<i64>().ok());
+        let seq = seq.filter(|seq| *seq >= 0).ok_or_else(|| {
+            Refusal::new(ErrorCode::HttpMalformed, "Last-Event-ID is the number of an event")
+        })?;
+        Ok(Self { seq: Some(seq) })
+    }
+}
+
+/// One event as it is sent.
+pub(crate) fn event(seq: i64, kind: &str, data: &impl Serialize) -> String {
+    let data = serde_json::to_string(data).unwrap_or_else(|_| "null".to_owned());
+    format!("id: {seq}\nevent: {kind}\ndata: {data}\n\n")
+}
+
+/// Where events come from.
+pub(crate) trait Source: Send + 'static {
+    /// The next ones as they are sent; nothing after the last. Cancel safe.
+    fn next(&mut self) -> BoxFuture<'_, Option<String>>;
+}
+
+/// Whoever reads, and by what right.
+pub(crate) struct Reader {
+    pub(crate) app: App,
+    pub(crate) access: Access,
+    pub(crate) scope: Scope,
+    pub(crate) ending: Ending,
+}
+
+struct Open<S> {
+    source: S,
+    reader: Reader,
+    looked: Instant,
+    breathed: Instant,
+    _slot: Option<Slot>,
+}
+
+/// The answer that events come through.
+pub(crate) fn answer(source: impl Source, reader: Reader) -> Answer<Response> {
+    let slot = reader.app.readers.take(&reader.access)?;
+    let now = Instant::now();
+    let open = Open { source, reader, looked: now, breathed: now, _slot: slot };
+    let body = Body::from_stream(pieces(open));
+    Ok(([(header::CONTENT_TYPE, "text/event-stream")], body).into_response())
+}
+
+fn pieces<S: Source>(open: Open<S>) -> impl Stream<Item = Result<Bytes, Infallible>> {
+    stream::unfold(open, |mut open| async move {
+        let piece = open.piece().await?;
+        Some((Ok(Bytes::from(piece)), open))
+    })
+}
+
+impl<S: Source> Open<S> {
+    async fn piece(&mut self) -> Option<String> {
+        let Self { source, reader, looked, breathed, .. } = self;
+        let mut next = source.next();
+        loop {
+            let found = tokio::select! {
+                biased;
+                _ = reader.ending.0.wait_for(|ending| *ending) => return None,
+                found = &mut next => Some(found?),
+                () = tokio::time::sleep_until(*looked + LOOK_EVERY) => None,
+            };
+            if looked.elapsed() >= LOOK_EVERY {
+                *looked = Instant::now();
+                if !is_welcome(reader).await {
+                    return None;
+                }
+            }
+            if found.is_some() || breathed.elapsed() >= BREATHE_EVERY {
+                *breathed = Instant::now();
+                return Some(found.unwrap_or_else(|| BREATH.to_owned()));
+            }
+        }
+    }
+}
+
+async fn is_welcome(reader: &Reader) -> bool {
+    let Reader { app, access, scope, .. } = reader;
+    if access.credential == Credential::LocalOwner {
+        return true;
+    }
+    let access = app.identity.look_again(access).await;
+    access.and_then(|access| access.require(*scope)).is_ok()
+}

@@ -1,0 +1,108 @@
+//! What was said in a conversation, for those who read it.
+
+use palyra_common::ids::{RunId, SessionId};
+use palyra_common::runtime_contracts::{RunLifecyclePhase, Trust};
+use palyra_common::tape::{TapeEntry, TapeEvent};
+use palyra_common::time::Timestamp;
+use palyra_storage::{StorageError, Tx};
+
+use crate::error::GatewayError;
+use crate::sessions::Sessions;
+use crate::store::runs::Run;
+use crate::store::{runs, sessions, tape};
+
+/// Runs that are read at once.
+const RUNS: u32 = 32;
+/// What is read of one run.
+const EVENTS: u32 = 1_000;
+
+/// One thing that was said.
+#[derive(Debug, Clone, PartialEq)]
+pub struct SessionSaid {
+    /// The place of its run in the conversation.
+    pub place: i64,
+    /// Its run.
+    pub run: RunId,
+    /// Its place on the tape.
+    pub seq: i64,
+    /// Whether the agent said it.
+    pub by_agent: bool,
+    /// Who.
+    pub sender: String,
+    /// How far it is trusted.
+    pub trust: Trust,
+    /// What.
+    pub text: String,
+    /// Where the run is.
+    pub phase: RunLifecyclePhase,
+    /// When.
+    pub at: Timestamp,
+}
+
+impl Sessions {
+    /// What was said in a conversation, the newest first, behind the place of a run and an event of it.
+    pub async fn messages(
+        &self,
+        session: SessionId,
+        after: Option<(i64, i64)>,
+        limit: u32,
+    ) -> Result<Vec<SessionSaid>, GatewayError> {
+        let read = move |tx: &mut Tx<'_>| {
+            if sessions::one(tx, session)?.is_none() {
+                return Ok(None);
+            }
+            read(tx, session, after, limit as usize).map(Some)
+        };
+        self.db().read(read).await?.ok_or(GatewayError::NoSession(session))
+    }
+}
+
+fn read(
+    tx: &mut Tx<'_>,
+    session: SessionId,
+    after: Option<(i64, i64)>,
+    limit: usize,
+) -> Result<Vec<SessionSaid>, StorageError> {
+    let mut said = Vec::new();
+    // The run that the last page ended in may have more.
+    let mut below = after.map_or(i64::MAX, |(place, _)| place.saturating_add(1));
+    loop {
+        let page = runs::in_session(tx, session, below, RUNS)?;
+        for run in &page {
+            for entry in tape::spoken(tx, run.id, EVENTS)? {
+                let is_new = after.is_none_or(|after| (run.session_seq, entry.seq) < after);
+                said.extend(told(run, entry).filter(|_| is_new));
+            }
+            if said.len() >= limit {
+                said.truncate(limit);
+                return Ok(said);
+            }
+        }
+        match page.last() {
+            Some(last) if page.len() >= RUNS as usize => below = last.session_seq,
+            Some(_) | None => return Ok(said),
+        }
+    }
+}
+
+/// A message; nothing of what went on between an agent and its tools.
+fn told(run: &Run, entry: TapeEntry) -> Option<SessionSaid> {
+    let (by_agent, sender, trust, text) = match entry.event {
+        TapeEvent::InputMessage(input) => (false, input.sender, input.trust, input.text),
+        TapeEvent::RunFinished(finished) if !finished.answer.is_empty() => {
+            (true, format!("agent:{}", run.agent), Trust::Operator, finished.answer)
+        }
+        _ => return None,
+    };
+    Some(SessionSaid {
+        place: run.session_seq,
+        run: run.id,
+        seq: entry.seq,
+        by_agent,
+        sender,
+        trust,
+        text,
+        phase: run.phase,
+        at: entry.at,
+    })
+}
