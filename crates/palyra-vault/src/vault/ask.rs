@@ -93,13 +93,15 @@ async fn from_keyring(keyring: &Keyring, stored: &StoredKey) -> Given {
     let waiting = keyring.pending(&stored.id).await?;
     let Some(key) = waiting.and_then(|bytes| verify(bytes, stored)) else {
         let kept = keyring.kept(&stored.id).await?;
-        if let Some(key) = kept.and_then(|bytes| verify(bytes, stored)) {
-            return Ok(Some((key, None)));
-        }
+        let kept = kept.and_then(|bytes| verify(bytes, stored));
         // It may have been put in its place between the two looks.
-        let found = in_place().await?;
-        let found = found.ok_or(KeyProblem::Keyring { what: NOT_IN_KEYRING.into() })?;
-        return Ok(found.map(|key| (key, None)));
+        return match (in_place().await?, kept) {
+            (Some(Some(key)), _) => Ok(Some((key, None))),
+            (Some(None), Some(key)) => Ok(Some((key, Some(StandIn::for_another_entry())))),
+            (None, Some(key)) => Ok(Some((key, Some(StandIn::for_no_entry())))),
+            (Some(None), None) => Ok(None),
+            (None, None) => Err(KeyProblem::Keyring { what: NOT_IN_KEYRING.into() }),
+        };
     };
     // Whoever holds the lock is about to do it.
     let finished = match keyring.lock().await {

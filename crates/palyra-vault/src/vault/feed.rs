@@ -1,6 +1,6 @@
 //! Telling the redactor what to look for.
 
-use std::collections::HashSet;
+use std::collections::{BTreeMap, HashSet};
 use std::future::Future;
 use std::time::Duration;
 
@@ -16,6 +16,10 @@ use crate::store::secrets::{self, Locked, Marked};
 
 /// A notice of another node can be missed, so now and then one looks without.
 const LOOK_EVERY: Duration = Duration::from_secs(60);
+
+/// How many versions one entry of the journal names. There are few secrets in most vaults; of many, no
+/// entry is large.
+const NAMED_AT_ONCE: usize = 200;
 
 /// Keeps what a redactor looks for equal to the vault, whichever node changes it.
 #[derive(Debug)]
@@ -90,7 +94,7 @@ impl RedactionFeed {
         changing.await.map_err(|_| StorageError::ShuttingDown.into())
     }
 
-    /// The values of these versions. One entry in the journal stands for reading them.
+    /// The values of these versions, which the journal names before they are opened.
     async fn values(
         &self,
         versions: Vec<Marked>,
@@ -109,14 +113,7 @@ impl RedactionFeed {
             // Changed in between; the notice of that is on its way.
             return Err(not_in_use(&key.id));
         }
-        let by = Actor { by: Principal::system(), credential: None, origin: "palyra-vault".into() };
-        let entry = vault.entry("secret.read", "secret:*".into(), &by);
-        let detail = serde_json::json!({ "purpose": "redaction", "versions": rows.len() });
-        let record = move |tx: &mut Tx<'_>| {
-            entry.record(tx, "ok", detail.clone());
-            Ok(())
-        };
-        vault.0.db.write(record).await?;
+        self.record(&rows).await?;
         let open = |row: Locked| {
             let value = unlock(&key, &row);
             // One damaged secret keeps no other from being redacted.
@@ -128,4 +125,28 @@ impl RedactionFeed {
         };
         Ok(rows.into_iter().map(open).collect())
     }
+
+    async fn record(&self, rows: &[Locked]) -> Result<(), VaultError> {
+        let by = Actor { by: Principal::system(), credential: None, origin: "palyra-vault".into() };
+        let entries = rows.chunks(NAMED_AT_ONCE).map(|rows| {
+            let entry = self.vault.entry("secret.read", "secret:*".into(), &by);
+            (entry, serde_json::json!({ "purpose": "redaction", "secrets": named(rows) }))
+        });
+        let entries: Vec<_> = entries.collect();
+        let record = move |tx: &mut Tx<'_>| {
+            entries.iter().for_each(|(entry, detail)| entry.record(tx, "ok", detail.clone()));
+            Ok(())
+        };
+        Ok(self.vault.0.db.write(record).await?)
+    }
+}
+
+/// Versions by the names of their secrets.
+fn named(rows: &[Locked]) -> BTreeMap<String, Vec<i64>> {
+    let mut named: BTreeMap<String, Vec<i64>> = BTreeMap::new();
+    for row in rows {
+        named.entry(row.name.to_string()).or_default().push(row.version);
+    }
+    named.values_mut().for_each(|versions| versions.sort_unstable());
+    named
 }

@@ -67,6 +67,16 @@ impl StandIn {
         Self { place: Place::Keyring, wrong: Wrong::NotReplaced(reason(problem)) }
     }
 
+    /// For the entry that a rotation has kept, where that of the key is not there.
+    pub(super) fn for_no_entry() -> Self {
+        Self { place: Place::Keyring, wrong: Wrong::Missing }
+    }
+
+    /// The same where that of the key holds another one.
+    pub(super) fn for_another_entry() -> Self {
+        Self { place: Place::Keyring, wrong: Wrong::OtherKey }
+    }
+
     /// The file that the key is in, if it is in one.
     pub fn file(&self) -> Option<&Path> {
         match &self.place {
@@ -78,9 +88,17 @@ impl StandIn {
     /// What an operator should do.
     pub fn advice(&self) -> String {
         let Place::File { key_file, used } = &self.place else {
-            return "Unlock the keyring and see that it takes entries; then the daemon puts the key \
-                    in its place itself."
-                .into();
+            return match &self.wrong {
+                Wrong::NotReplaced(_) => {
+                    "Unlock the keyring and see that it takes entries; then the daemon puts the key \
+                     in its place itself."
+                }
+                Wrong::Missing | Wrong::NoKey | Wrong::OtherKey | Wrong::Unreadable => {
+                    "Run `palyra secrets rotate-master`, which puts a new key there; if another key \
+                     is there that is needed elsewhere, copy it first."
+                }
+            }
+            .into();
         };
         let (used, key_file) = (used.display(), key_file.display());
         let copy = format!("Copy {used} to {key_file}, with mode 0600.");
@@ -101,6 +119,7 @@ impl StandIn {
 impl fmt::Display for StandIn {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let wrong = match &self.wrong {
+            Wrong::Missing if self.place == Place::Keyring => "is not there",
             Wrong::Missing => "does not exist",
             Wrong::NoKey => "does not hold a key",
             Wrong::OtherKey => "holds another key",

@@ -32,6 +32,7 @@ on_every_engine!(
     an_entry_that_is_lost_while_its_key_is_in_memory_locks_nothing_new,
     a_backup_from_before_a_rotation_finds_its_key,
     an_entry_that_cannot_be_replaced_is_told,
+    a_kept_entry_that_is_used_instead_is_told,
     a_rotation_survives_a_crash_anywhere,
 );
 
@@ -194,6 +195,34 @@ async fn rotate_in_vain() {
         Ok(stand_in.to_string())
     })
     .await;
+}
+
+#[tokio::test]
+#[ignore = "started by another test"]
+async fn look() {
+    inside(async |vault| match vault.check().await? {
+        KeyState::Kept(_, stand_in) => Ok(format!("kept: {stand_in}; {}", stand_in.advice())),
+        other => Ok(format!("{other:?}")),
+    })
+    .await;
+}
+
+async fn a_kept_entry_that_is_used_instead_is_told(world: World) {
+    let keyring = StandIn::of(&world).await;
+    keyring.run("fill");
+    keyring.run("rotate");
+    assert!(keyring.run("look").starts_with("Usable("));
+    let entry = keyring.entry();
+    std::fs::write(&entry, "00".repeat(32)).unwrap();
+    let told = keyring.run("look");
+    assert!(told.starts_with("kept: ") && told.contains("which holds another key"), "{told}");
+    assert!(told.contains("palyra secrets rotate-master"), "{told}");
+    std::fs::remove_file(&entry).unwrap();
+    let told = keyring.run("look");
+    assert!(told.starts_with("kept: ") && told.contains("which is not there"), "{told}");
+    assert_eq!(keyring.run("read"), "read");
+    assert_eq!(keyring.run("rotate"), "rotated 4, then Nothing");
+    assert!(keyring.run("look").starts_with("Usable("), "a new key is in its place");
 }
 
 async fn an_entry_that_cannot_be_replaced_is_told(world: World) {

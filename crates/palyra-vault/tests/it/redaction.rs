@@ -11,7 +11,8 @@ on_every_engine!(
     a_value_is_known_as_soon_as_it_is_set,
     an_open_vault_knows_what_was_set_before,
     another_node_learns_of_changes,
-    one_entry_stands_for_loading_all,
+    loading_all_is_recorded_by_their_names,
+    an_entry_about_many_stays_small,
     only_what_is_new_is_loaded,
     what_is_not_known_is_told_until_the_key_is_back,
     what_cannot_be_opened_is_told_until_it_is_gone,
@@ -68,12 +69,31 @@ async fn another_node_learns_of_changes(world: World) {
     feed.await.unwrap();
 }
 
-async fn one_entry_stands_for_loading_all(world: World) {
+async fn loading_all_is_recorded_by_their_names(world: World) {
     world.set("global/a", "value of a").await;
-    world.set("global/b", "value of b").await;
+    world.set("global/a", "another of a").await;
+    world.set("agent:x/b", "value of b").await;
     world.reopened().await;
     let read = world.told("secret.read").await;
-    assert_eq!(read, [r#"system secret:* ok {"purpose":"redaction","versions":2}"#]);
+    let named = r#"{"purpose":"redaction","secrets":{"agent:x/b":[1],"global/a":[1,2]}}"#;
+    assert_eq!(read, [format!("system secret:* ok {named}")]);
+}
+
+async fn an_entry_about_many_stays_small(world: World) {
+    for at in 0..21 {
+        for version in 0..10 {
+            world.set(&format!("global/{at}"), &format!("value {at}-{version}")).await;
+        }
+    }
+    world.reopened().await;
+    let read = world.told("secret.read").await;
+    let named = |entry: &String| {
+        let (_, detail) = entry.split_once(" ok ").unwrap();
+        let detail: serde_json::Value = serde_json::from_str(detail).unwrap();
+        let secrets = detail["secrets"].as_object().unwrap().values();
+        secrets.map(|versions| versions.as_array().unwrap().len()).sum::<usize>()
+    };
+    assert_eq!(read.iter().map(named).collect::<Vec<_>>(), [200, 10]);
 }
 
 async fn only_what_is_new_is_loaded(world: World) {
@@ -90,9 +110,9 @@ async fn only_what_is_new_is_loaded(world: World) {
     stop.send(()).unwrap();
     feed.await.unwrap();
     let read = world.told("secret.read").await;
-    let of =
-        |versions| format!(r#"system secret:* ok {{"purpose":"redaction","versions":{versions}}}"#);
-    assert_eq!(read, [of(2), of(1)], "and the node that set them reads none");
+    let of = |named| format!(r#"system secret:* ok {{"purpose":"redaction","secrets":{named}}}"#);
+    let (first, then) = (r#"{"global/a":[1],"global/b":[1]}"#, r#"{"global/b":[2]}"#);
+    assert_eq!(read, [of(first), of(then)], "and the node that set them reads none");
 }
 
 async fn what_is_not_known_is_told_until_the_key_is_back(world: World) {

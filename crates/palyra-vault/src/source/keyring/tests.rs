@@ -101,6 +101,15 @@ async fn the_next_key_is_seen_only_by_its_id_until_it_takes_over() {
     }
 }
 
+/// What some versions of `secret-tool` do, whether there was anything or not.
+#[tokio::test]
+async fn a_tool_that_always_says_that_it_cleared_is_run_once() {
+    let world = World::secret_tool(r#"echo "$*" >> "$(dirname "$0")/calls""#);
+    world.keyring.forget(&KeyId::random()).await.unwrap();
+    let calls = std::fs::read_to_string(world.folder.path().join("calls")).unwrap();
+    assert_eq!(calls.lines().count(), 1, "{calls}");
+}
+
 #[tokio::test]
 async fn whoever_comes_second_finds_the_key_of_the_first() {
     let world = World::new(SECRET_TOOL, Tool::SecretTool);

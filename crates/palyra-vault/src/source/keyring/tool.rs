@@ -102,8 +102,13 @@ impl Tool {
 
     /// Empties the entry, if there is one.
     pub(super) async fn clear(&self, entry: &Entry<'_>, limit: Duration) -> Result<(), KeyProblem> {
-        // `secret-tool` takes away all that match at once, `security` one at a time.
-        for _ in 0..MOST_NEXT {
+        let runs = match self {
+            // All that match at once. Some versions say each time that they did.
+            Tool::SecretTool(_) => 1,
+            // One at a time, until it says that there is none.
+            Tool::Security(_) => MOST_NEXT,
+        };
+        for _ in 0..runs {
             let ended = self.run(&self.arguments(Action::Clear, entry), None, limit).await?;
             if !ended.status.success() {
                 return self.absent(&ended);
