@@ -48,7 +48,8 @@ impl Exit {
             ("client", "interrupted") => Self::Interrupted,
             ("auth", _)
             | ("client", "not_permitted")
-            | ("storage", "read_only" | "open_to_others") => Self::NotAllowed,
+            | ("storage", "read_only")
+            | ("storage" | "config", "open_to_others") => Self::NotAllowed,
             (_, "not_found") => Self::NotFound,
             ("common", "conflict")
             | ("storage", "constraint" | "locked")

@@ -24,7 +24,7 @@ use serde::{Deserialize, Serialize};
 
 pub(crate) use edit::{Edited, edited, value_of, write};
 pub(crate) use example::render as example;
-pub(crate) use layers::{Given, Loaded, Origin, layered, load, read};
+pub(crate) use layers::{Given, Loaded, Origin, layered, load, load_alone, read};
 pub(crate) use lock::{Lock, lock};
 #[cfg(test)]
 pub(crate) use options::all as options;

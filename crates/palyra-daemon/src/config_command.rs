@@ -12,7 +12,7 @@ use serde::Serialize;
 use crate::config::{self, Config, Edited, Given, Loaded};
 use crate::failure::Failure;
 use crate::flags::{ConfigCommand, Flags};
-use crate::{deployment, print, settings};
+use crate::{deployment, print, settings, standing};
 
 /// No value is larger.
 const VALUE_BYTES: u64 = 128 << 10;
@@ -28,22 +28,20 @@ pub(crate) fn run(flags: &Flags, command: &ConfigCommand) -> Result<ExitCode, Fa
             print(&json(&outside(&config::load(&given, &folder()?)?.config)));
         }
         ConfigCommand::Show => print(&json(&config::load(&given, &folder()?)?.view())),
-        ConfigCommand::Validate { file } => {
-            let given = match file {
-                // The file alone: what it lacks must not be hidden by the surroundings.
-                Some(file) => Given { file: Some(file.clone()), ..Given::default() },
-                None => given,
-            };
-            let folder = if file.is_some() { Path::new(".").to_owned() } else { folder()? };
-            let loaded = config::load(&given, &folder)?;
-            // The file alone says nothing about the surroundings.
-            if file.is_none() {
-                deployment::check(&loaded.config)?;
+        // The file alone: what it lacks must not be hidden by the surroundings, of which it says
+        // nothing.
+        ConfigCommand::Validate { file: Some(file) } => {
+            let loaded = config::load_alone(file)?;
+            if let Err(failure) = standing::check_config(file) {
+                warn(failure.envelope().message());
             }
-            for name in loaded.strange_env.iter().filter(|_| file.is_none()) {
-                warn(name);
-            }
-            print(&format!("{}: the configuration can be used\n", loaded.file.display()));
+            can_be_used(&loaded);
+        }
+        ConfigCommand::Validate { file: None } => {
+            let loaded = config::load(&given, &folder()?)?;
+            deployment::check(&loaded.config)?;
+            loaded.strange_env.iter().for_each(|name| warn(&strange(name)));
+            can_be_used(&loaded);
         }
         ConfigCommand::Set { key, value } => {
             let value = config::value_of(key, &given_value(key, value)?)?;
@@ -87,13 +85,20 @@ fn outside(config: &Config) -> Outside {
     Outside { folders, s3: config.storage.blobs_on_s3() }
 }
 
-/// On standard error, where what was asked for does not go.
-fn warn(variable: &str) {
+fn can_be_used(loaded: &Loaded) {
+    print(&format!("{}: the configuration can be used\n", loaded.file.display()));
+}
+
+fn strange(variable: &str) -> String {
     let near = config::nearest_variable(variable);
     let near = near.map(|near| format!("; did you mean {near}?")).unwrap_or_default();
-    let told = format!("{WARNING}the variable {variable} looks like an option and is none{near}\n");
+    format!("the variable {variable} looks like an option and is none{near}")
+}
+
+/// On standard error, where what was asked for does not go.
+fn warn(what: &str) {
     // Nobody is left to tell if standard error is closed.
-    let _ = std::io::stderr().write_all(told.as_bytes());
+    let _ = std::io::stderr().write_all(format!("{WARNING}{what}\n").as_bytes());
 }
 
 fn change(given: &Given, folder: &Path, change: ConfigChange) -> Result<(), Failure> {

@@ -1,6 +1,5 @@
 //! Whether a folder can be the data directory, before anything is made in it.
 
-use std::os::unix::fs::PermissionsExt;
 use std::os::unix::net::UnixStream;
 use std::path::Path;
 
@@ -9,6 +8,7 @@ use palyra_common::{ErrorCode, StableErrorEnvelope};
 use palyra_storage::StorageError;
 
 use crate::failure::Failure;
+use crate::standing::{self, Standing, quoted};
 
 /// What others may do in a folder.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -49,20 +49,31 @@ pub(crate) fn check(folder: &Path) -> Result<(), Failure> {
         ));
     }
     // Whatever else is wrong with it is told by whoever opens it.
-    let Some(mode) = mode(folder) else { return Ok(()) };
-    match Openness::of(mode) {
-        Openness::Private | Openness::Readable => Ok(()),
-        Openness::Writable => {
-            let what = format!(
-                "others can change the data directory {} (mode {mode:o}), and so act as its owner; \
-                 after making sure that nobody has, run {}",
-                folder.display(),
-                close(folder)
-            );
-            let code = ErrorCode::StorageOpenToOthers;
-            Err(Failure::Refused(StableErrorEnvelope::new(code, what)))
-        }
+    let Ok(found) = Standing::of(folder) else { return Ok(()) };
+    let shown = folder.display();
+    if found.is_foreign(standing::us()) {
+        return open_to_others(format!(
+            "the data directory {shown} belongs to user {}, who can so act as its owner; choose \
+             another one with --data-dir, or after making sure that nobody has put anything there, \
+             run chown -R {} {}",
+            found.owner,
+            standing::us(),
+            quoted(folder)
+        ));
     }
+    match Openness::of(found.mode) {
+        Openness::Private | Openness::Readable => Ok(()),
+        Openness::Writable => open_to_others(format!(
+            "others can change the data directory {shown} (mode {:o}), and so act as its owner; \
+             after making sure that nobody has, run {}",
+            found.mode,
+            close(folder)
+        )),
+    }
+}
+
+fn open_to_others(what: String) -> Result<(), Failure> {
+    Err(Failure::Refused(StableErrorEnvelope::new(ErrorCode::StorageOpenToOthers, what)))
 }
 
 /// Refuses a folder in which a daemon answers. Its lock says so, too, unless somebody has deleted it,
@@ -76,7 +87,7 @@ pub(crate) fn refuse_running(folder: &Path) -> Result<(), Failure> {
 
 /// Tells once if others can look into the data directory.
 pub(crate) fn warn(folder: &Path) {
-    let Some(mode) = mode(folder) else { return };
+    let Ok(Standing { mode, .. }) = Standing::of(folder) else { return };
     if Openness::of(mode) != Openness::Private {
         let (mode, advice) = (format!("{mode:o}"), close(folder));
         tracing::warn!(mode, advice, "others can look into the data directory");
@@ -85,9 +96,5 @@ pub(crate) fn warn(folder: &Path) {
 
 /// The command that makes a folder private.
 fn close(folder: &Path) -> String {
-    format!("chmod 700 '{}'", folder.display().to_string().replace('\'', r"'\''"))
-}
-
-fn mode(folder: &Path) -> Option<u32> {
-    std::fs::metadata(folder).ok().map(|folder| folder.permissions().mode() & 0o7777)
+    format!("chmod 700 {}", quoted(folder))
 }

@@ -21,6 +21,7 @@ mod runs;
 mod runtime_file;
 mod serve;
 mod settings;
+mod standing;
 mod transport;
 
 use std::io::Write;
@@ -63,6 +64,8 @@ fn run(flags: &Flags) -> Result<ExitCode, Failure> {
         None => {}
     }
     let data_dir = flags.data_dir().ok_or(Failure::NoDataDir)?;
+    // Before anything in it is believed.
+    folder::check(&data_dir)?;
     let given = flags.given();
     let loaded = config::load(&given, &data_dir)?;
     let runtime = runtime()?;

@@ -39,7 +39,6 @@ pub(crate) async fn serve(given: Given, data_dir: &Path, loaded: Loaded) -> Resu
     let mut stop = Stop::listen().map_err(|error| Failure::Startup(error.into()))?;
     let hangup = signal(SignalKind::hangup()).map_err(|error| Failure::Startup(error.into()))?;
     deployment::check(&loaded.config)?;
-    folder::check(data_dir)?;
     folder::refuse_running(data_dir)?;
     let redactor = Redactor::new();
     let log = log::start(&loaded.config.log, redactor.clone(), data_dir)?;

@@ -18,7 +18,13 @@ fn every_known_error_has_its_class() {
     assert_eq!(of_class(Exit::NoDaemon), "client/daemon_not_running client/unreachable");
     let not_allowed = of_class(Exit::NotAllowed);
     let others: Vec<_> = not_allowed.split(' ').filter(|code| !code.starts_with("auth/")).collect();
-    assert_eq!(others, ["storage/read_only", "storage/open_to_others", "client/not_permitted"]);
+    let expected = [
+        "storage/read_only",
+        "storage/open_to_others",
+        "config/open_to_others",
+        "client/not_permitted",
+    ];
+    assert_eq!(others, expected);
     assert!(of_class(Exit::Usage).contains("daemon/address_refused"));
     assert_eq!(of_class(Exit::Declined), "client/declined");
     assert_eq!(of_class(Exit::Interrupted), "client/interrupted");

@@ -35,8 +35,8 @@ error_codes! {
         means: "the data directory, the folder of blobs or the database does not allow writing",
         hint: "Give the user that runs the daemon write permission on what the message names, or remount its file system writable; on Postgres, point `storage.url` to the primary.";
     StorageOpenToOthers = "storage/open_to_others", Final,
-        means: "others can write to the data directory, and so act as its owner",
-        hint: "Look whether somebody has put anything there. Then close it with the command that the message names, or with `palyra doctor --fix`, and start the daemon again.";
+        means: "the data directory belongs to somebody else, or others can write to it, and so act as its owner",
+        hint: "Look whether somebody has put anything there. Then run the command that the message names, and start the daemon again; `palyra doctor --fix` takes permissions away from others, too.";
     StorageCorrupt = "storage/corrupt", Final,
         means: "the database file is damaged or is not a database",
         hint: "Stop the daemon, rename the data directory so that the damaged file is kept, and run `palyra backup restore FILE` with the newest good backup. Put `palyra.toml` back if there was one.";
@@ -96,6 +96,9 @@ error_codes! {
     ConfigInvalid = "config/invalid", Final,
         means: "the configuration cannot be used",
         hint: "Correct what the message names; `docs/palyra.example.toml` describes every option, and `palyra config validate` checks a file without starting anything.";
+    ConfigOpenToOthers = "config/open_to_others", Final,
+        means: "others can change the configuration file, and so what the daemon does",
+        hint: "Look whether somebody has changed it. Then run the command that the message names, or keep the file where nobody else can write, as in the data directory.";
     ConfigUnknownKey = "config/unknown_key", Final,
         means: "the configuration has an option that does not exist",
         hint: "Correct the option, or remove it with `palyra config unset`; the message names it, and the nearest one that exists.";

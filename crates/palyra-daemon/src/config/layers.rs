@@ -11,6 +11,7 @@ use toml::{Table, Value};
 
 use super::{Config, options, told, value};
 use crate::failure::Failure;
+use crate::standing;
 
 /// The configuration file in the data directory.
 pub(crate) const FILE_NAME: &str = "palyra.toml";
@@ -84,17 +85,27 @@ pub(crate) fn load(given: &Given, data_dir: &Path) -> Result<Loaded, Failure> {
     layered(given, file, &text)
 }
 
-/// The file and what it holds, whether it can be used or not; nothing if it is not there.
+/// A file alone, wherever it is: it is looked at, and nothing is done by it.
+pub(crate) fn load_alone(file: &Path) -> Result<Loaded, Failure> {
+    let text = read_file(file).map_err(|error| unreadable(file, &error))?;
+    layered(&Given::default(), file.to_owned(), &text)
+}
+
+/// The file and what it holds, whether it can be used or not; nothing if it is not there. Refused
+/// where others can change it.
 pub(crate) fn read(given: &Given, data_dir: &Path) -> Result<(PathBuf, String), Failure> {
     let file = given.file.clone().unwrap_or_else(|| data_dir.join(FILE_NAME));
     // Where no file was named there may be none; a link to nothing is a mistake all the same.
     if given.file.is_none() && file.symlink_metadata().is_err_and(|error| is_absent(&error)) {
         return Ok((file, String::new()));
     }
-    match read_file(&file) {
-        Ok(text) => Ok((file, text)),
-        Err(error) => Err(Failure::Config { path: file, what: error.to_string() }),
-    }
+    let text = read_file(&file).map_err(|error| unreadable(&file, &error))?;
+    standing::check_config(&file)?;
+    Ok((file, text))
+}
+
+fn unreadable(file: &Path, error: &io::Error) -> Failure {
+    Failure::Config { path: file.to_owned(), what: error.to_string() }
 }
 
 fn is_absent(error: &io::Error) -> bool {

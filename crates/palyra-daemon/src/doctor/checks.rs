@@ -2,7 +2,6 @@
 
 use std::io::{ErrorKind, Write};
 use std::net::SocketAddr;
-use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 
 use palyra_common::api::{Check, CheckState};
@@ -16,6 +15,7 @@ use super::{advised, check};
 use crate::config::{Config, Loaded};
 use crate::failure::Failure;
 use crate::folder::{self, Openness};
+use crate::standing::{self, Standing};
 use crate::transport::listen;
 
 /// What a start writes at once: its runtime file, its log and the first pages of the database.
@@ -96,22 +96,24 @@ fn is_full(error: &std::io::Error) -> bool {
 
 /// Whether others on this machine can look into the data directory, or change it.
 pub(super) fn private_folder(folder: &Path) -> Check {
-    let name = "data_directory_private";
-    let mode = match std::fs::metadata(folder) {
-        Ok(folder) => folder.permissions().mode() & 0o777,
-        Err(error) => {
-            let what = format!("{}: {error}", folder.display());
-            return check(name, CheckState::Failed, what);
-        }
+    let (name, shown) = ("data_directory_private", folder.display());
+    let found = match Standing::of(folder) {
+        Ok(found) => found,
+        Err(error) => return check(name, CheckState::Failed, format!("{shown}: {error}")),
     };
-    let seen = format!("{} has mode {mode:o}", folder.display());
-    let (state, can) = match Openness::of(mode) {
+    if found.is_foreign(standing::us()) {
+        let seen = format!("{shown} belongs to user {}", found.owner);
+        let advice = "Give it to the user that runs the daemon, with chown -R.";
+        return advised(check(name, CheckState::Failed, seen), advice);
+    }
+    let seen = format!("{shown} has mode {:o}", found.mode & 0o777);
+    let (state, can) = match Openness::of(found.mode) {
         Openness::Private => return check(name, CheckState::Ok, seen),
         Openness::Readable => (CheckState::Warning, "look into it"),
         Openness::Writable => (CheckState::Failed, "change it"),
     };
     let open = check(name, state, seen);
-    let advice = format!("Others can {can}: chmod 700 {}", folder.display());
+    let advice = format!("Others can {can}: chmod 700 {shown}");
     Check { fixable: true, ..advised(open, advice) }
 }
 

@@ -30,5 +30,6 @@ mod room;
 mod runs;
 mod scopes;
 mod secrets;
+mod standing;
 mod storage_faults;
 mod upgrade;

@@ -125,6 +125,7 @@ fn status(code: C) -> S {
         C::StorageUnavailable | C::StorageBusy | C::StorageLocked => S::SERVICE_UNAVAILABLE,
         C::StorageDiskFull | C::StorageSizeLimit | C::BlobUnavailable => S::SERVICE_UNAVAILABLE,
         C::StorageReadOnly | C::StorageOpenToOthers => S::SERVICE_UNAVAILABLE,
+        C::ConfigOpenToOthers => S::SERVICE_UNAVAILABLE,
         C::StorageShuttingDown | C::VaultKeyNotWritten | C::NetNoClient => S::SERVICE_UNAVAILABLE,
         C::ModelsNoKey | C::ModelsNotConfigured => S::CONFLICT,
         C::ModelsOverloaded | C::ModelsUnreachable | C::ModelsCutOff => S::BAD_GATEWAY,
