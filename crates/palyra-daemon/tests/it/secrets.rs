@@ -314,8 +314,9 @@ fn vault_check(daemon: &Daemon) -> serde_json::Value {
 fn a_source_of_the_key_that_hangs_is_told_and_holds_nothing_up() {
     let folder = tempfile::tempdir().unwrap();
     let (script, waits) = (folder.path().join("key.sh"), folder.path().join("waits"));
-    let text =
-        format!("[ -e '{}' ] && exec sleep 600\necho {}\n", waits.display(), "0f".repeat(32));
+    // It outlives a daemon that is killed, but not the folder.
+    let (wait, key) = (waits.display(), "0f".repeat(32));
+    let text = format!("while [ -e '{wait}' ]; do sleep 0.1; done\necho {key}\n");
     std::fs::write(&script, text).unwrap();
     let config = format!(
         "[vault]\nkey_source = \"command\"\nkey_command = [\"/bin/sh\", \"{}\"]\n",

@@ -36,8 +36,8 @@ pub(crate) enum Failed {
     Output(String),
 }
 
-/// Runs it with `input`, and ends it with everything that it has started if it takes too long or
-/// prints too much.
+/// Runs it with `input`, and ends it with everything that it has started if it takes too long, prints
+/// too much, or nobody waits for it any more.
 pub(crate) async fn run(
     mut command: Command,
     input: Option<Zeroizing<String>>,
@@ -45,7 +45,7 @@ pub(crate) async fn run(
     limit: Duration,
 ) -> Result<Ended, Failed> {
     let piped = |wanted: bool| if wanted { Stdio::piped() } else { Stdio::null() };
-    let mut child = command
+    let child = command
         .stdin(piped(input.is_some()))
         .stdout(Stdio::piped())
         .stderr(piped(complaints == Complaints::Heard))
@@ -54,10 +54,8 @@ pub(crate) async fn run(
         .kill_on_drop(true)
         .spawn()
         .map_err(Failed::Start)?;
-    let outcome = tokio::time::timeout(limit, talk(&mut child, input)).await;
-    if !matches!(outcome, Ok(Ok(_))) {
-        end(&child);
-    }
+    let mut group = Group(child);
+    let outcome = tokio::time::timeout(limit, talk(&mut group.0, input)).await;
     outcome.map_err(|_| Failed::Slow(limit))?.map_err(Failed::Output)
 }
 
@@ -93,12 +91,16 @@ async fn bounded(stream: Option<impl AsyncRead + Unpin>) -> Result<Zeroizing<Str
     Ok(Zeroizing::new(text.to_owned()))
 }
 
-/// Kills the process group of a child that has not been waited for: until then its id is its own.
-fn end(child: &Child) {
-    let id =
-        child.id().and_then(|id| i32::try_from(id).ok()).and_then(rustix::process::Pid::from_raw);
-    if let Some(id) = id {
-        // It may have ended by itself.
-        let _ = rustix::process::kill_process_group(id, rustix::process::Signal::KILL);
+/// A program and what it has started, which end with this unless it has ended by itself.
+struct Group(Child);
+
+impl Drop for Group {
+    /// Of a child that was waited for there is no id: until then it is its own.
+    fn drop(&mut self) {
+        let id = self.0.id().and_then(|id| i32::try_from(id).ok());
+        if let Some(id) = id.and_then(rustix::process::Pid::from_raw) {
+            // It may have ended by itself.
+            let _ = rustix::process::kill_process_group(id, rustix::process::Signal::KILL);
+        }
     }
 }

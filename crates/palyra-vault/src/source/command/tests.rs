@@ -34,13 +34,45 @@ async fn a_command_has_bounded_time_and_output() {
     assert!(refused.contains("printed more than 4096 bytes"), "{refused}");
 
     let folder = tempfile::tempdir().unwrap();
-    let (started, script) = (folder.path().join("started"), "sleep 600 & echo $! > $0; wait");
-    let argv = ["sh", "-c", script, started.to_str().unwrap()];
+    let started = folder.path().join("started");
     // Long enough for a shell to start; the command would take ten minutes.
-    let refused = run(&argv, Duration::from_secs(3)).await.err().unwrap();
+    let refused = run(&slow(&started), Duration::from_secs(3)).await.err().unwrap();
     assert!(refused.contains("took longer than 3 s"), "{refused}");
-    let id = std::fs::read_to_string(&started).unwrap().trim().parse().unwrap();
-    let id = rustix::process::Pid::from_raw(id).unwrap();
+    is_gone(child_of(&started).await).await;
+}
+
+#[tokio::test]
+async fn a_command_that_nobody_waits_for_ends_with_what_it_has_started() {
+    let folder = tempfile::tempdir().unwrap();
+    let started = folder.path().join("started");
+    let argv = slow(&started);
+    let child = tokio::select! {
+        _ = run(&argv, 6 * LIMIT) => panic!("it takes ten minutes"),
+        child = child_of(&started) => child,
+    };
+    is_gone(child).await;
+}
+
+/// A command that says in a file what it has started, and waits for that.
+fn slow(started: &std::path::Path) -> [&str; 4] {
+    let script = "sleep 600 & echo $! > $0.new; mv $0.new $0; wait";
+    ["sh", "-c", script, started.to_str().unwrap()]
+}
+
+async fn child_of(started: &std::path::Path) -> rustix::process::Pid {
+    let written = async {
+        loop {
+            match std::fs::read_to_string(started) {
+                Ok(id) => return id,
+                Err(_) => tokio::time::sleep(Duration::from_millis(10)).await,
+            }
+        }
+    };
+    let id = tokio::time::timeout(6 * LIMIT, written).await.expect("it does not start");
+    rustix::process::Pid::from_raw(id.trim().parse().unwrap()).unwrap()
+}
+
+async fn is_gone(id: rustix::process::Pid) {
     let gone = async {
         while rustix::process::test_kill_process(id).is_ok() && !is_zombie(id) {
             tokio::time::sleep(Duration::from_millis(10)).await;
