@@ -6,13 +6,13 @@ use palyra_testkit::postgres::{DatabaseLocale, PostgresServer};
 
 use crate::daemon::{Answer, Daemon, LIMIT, palyrad};
 
-fn cookie(login: &Answer) -> String {
+pub(crate) fn cookie(login: &Answer) -> String {
     let set = login.header("set-cookie").unwrap();
     assert!(set.contains("HttpOnly") && set.contains("SameSite=Strict"), "{set}");
     format!("Cookie: {}", set.split(';').next().unwrap())
 }
 
-fn csrf(daemon: &Daemon, cookie: &str) -> String {
+pub(crate) fn csrf(daemon: &Daemon, cookie: &str) -> String {
     let session = daemon.tcp("GET", "/console/v1/session", &[cookie], "");
     assert_eq!(session.status, 200, "{session:?}");
     format!("X-Palyra-Csrf: {}", session.json()["csrf"].as_str().unwrap())

@@ -6,6 +6,7 @@ use std::time::Duration;
 use palyra_testkit::process::Process;
 use serde_json::Value;
 
+use crate::access::{cookie, csrf};
 use crate::daemon::Daemon;
 
 /// What `scripts/bootstrap test` installs.
@@ -83,7 +84,7 @@ fn cache() -> PathBuf {
 }
 
 /// What the daemon says of itself.
-fn description() -> String {
+pub(crate) fn description() -> String {
     let palyrad = env!("CARGO_BIN_EXE_palyrad");
     let said = std::process::Command::new(palyrad).arg("openapi").output().unwrap();
     assert!(said.status.success(), "{said:?}");
@@ -95,46 +96,95 @@ fn operations(description: &str) -> usize {
     api["paths"].as_object().unwrap().values().map(|path| path.as_object().unwrap().len()).sum()
 }
 
-#[test]
-fn the_api_is_as_it_is_described() {
-    let program = schemathesis();
-    let (daemon, folder) = Daemon::with_config("[http]\nrequests_per_second = 0\n");
-    let scopes = daemon.local("GET", "/admin/v1/whoami", "").json()["scopes"].clone();
-    let scopes: Vec<&str> = scopes.as_array().unwrap().iter().filter_map(|s| s.as_str()).collect();
-    let (_, secret) = daemon.token(&scopes);
-    let settings = folder.path().join("schemathesis.toml");
-    std::fs::write(&settings, SETTINGS).unwrap();
-    let (api, description) = (folder.path().join("openapi.json"), description());
-    std::fs::write(&api, &description).unwrap();
+/// Which requests are made, and how often.
+struct Run<'a> {
+    /// What lets them in: whole lines.
+    headers: &'a [String],
+    /// How the audit trail names it.
+    credential: &'a str,
+    /// What would close the door behind it.
+    without: Option<&'a str>,
+    phases: &'a str,
+    examples: &'a str,
+}
 
+/// All that the daemon says of itself, tried with a daemon of its own.
+fn fuzz(daemon: &Daemon, folder: &Path, run: &Run<'_>) {
+    let settings = folder.join("schemathesis.toml");
+    std::fs::write(&settings, SETTINGS).unwrap();
+    let (api, description) = (folder.join("openapi.json"), description());
+    std::fs::write(&api, &description).unwrap();
     // The same questions each time, so that a failure is of the change that is tested; other ones
     // with another seed.
     let seed = std::env::var("PALYRA_TEST_SEED").unwrap_or_else(|_| "1".into());
-    let mut run = Process::builder(program)
-        .current_dir(folder.path())
+    let mut process = Process::builder(schemathesis())
+        .current_dir(folder)
         .arg("--config-file")
         .arg(&settings)
         .arg("run")
         .arg(&api)
         .args(["--url", &format!("http://{}", daemon.http)])
-        .args(["--header", &format!("Authorization: Bearer {secret}")])
-        .args(["--phases", "coverage,fuzzing,stateful", "--max-examples", "25"])
+        .args(run.headers.iter().flat_map(|line| ["--header", line]))
+        .args(run.without.iter().flat_map(|path| ["--exclude-path", path]))
+        .args(["--phases", run.phases, "--max-examples", run.examples])
         .args(["--seed", &seed])
         .args(["--workers", "1", "--request-timeout", "30", "--continue-on-failure", "--no-color"])
         // Nothing on the way to this machine itself.
         .env("NO_PROXY", "127.0.0.1")
         .spawn()
         .unwrap();
-    let ended = run.wait(PATIENCE).unwrap();
-    assert!(ended.success(), "{}\n{}", run.logs(), daemon.process.logs());
-    let tested = format!("Tested: {}", operations(&description) - FOLLOWED);
-    assert!(run.logs().contains(&tested), "{tested}: {}", run.logs());
+    let ended = process.wait(PATIENCE).unwrap();
+    assert!(ended.success(), "{}\n{}", process.logs(), daemon.process.logs());
+    let tested = operations(&description) - FOLLOWED - usize::from(run.without.is_some());
+    let tested = format!("Tested: {tested}");
+    assert!(process.logs().contains(&tested), "{tested}: {}", process.logs());
     let panicked = daemon.process.logs().contains("panicked");
     assert!(!panicked, "{}", daemon.process.logs());
     assert_eq!(daemon.local("GET", "/readyz", "").status, 200);
     // Otherwise most of the questions were answered with that alone.
-    let bearer = format!("Authorization: Bearer {secret}");
-    assert_eq!(daemon.tcp("GET", "/admin/v1/whoami", &[&bearer], "").status, 200);
+    let headers: Vec<&str> = run.headers.iter().map(String::as_str).collect();
+    assert_eq!(daemon.tcp("GET", "/admin/v1/whoami", &headers, "").status, 200);
+    let made = daemon.local("GET", "/admin/v1/events?action=login_code.created", "").json();
+    let mut by = made["items"].as_array().unwrap().iter().map(|made| &made["detail"]["credential"]);
+    let let_in = by.any(|by| by.as_str().is_some_and(|by| by.starts_with(run.credential)));
+    assert!(let_in, "no change was let in: {made}");
     let verified = daemon.local("POST", "/admin/v1/events/verify", "").json();
     assert_eq!(verified["fault"], Value::Null, "{verified}");
+}
+
+const ANY_RATE: &str = "[http]\nrequests_per_second = 0\n";
+
+#[test]
+fn the_api_is_as_it_is_described() {
+    let (daemon, folder) = Daemon::with_config(ANY_RATE);
+    let scopes = daemon.local("GET", "/admin/v1/whoami", "").json()["scopes"].clone();
+    let scopes: Vec<&str> = scopes.as_array().unwrap().iter().filter_map(|s| s.as_str()).collect();
+    let (_, secret) = daemon.token(&scopes);
+    let run = Run {
+        headers: &[format!("Authorization: Bearer {secret}")],
+        credential: "token:",
+        without: None,
+        phases: "coverage,fuzzing,stateful",
+        examples: "25",
+    };
+    fuzz(&daemon, folder.path(), &run);
+}
+
+/// The same handlers through the door of a browser, of which less is asked: what differs is who lets
+/// them in.
+#[test]
+fn a_browser_meets_the_same_api() {
+    let (daemon, folder) = Daemon::with_config(ANY_RATE);
+    let cookie = cookie(&daemon.tcp("POST", &daemon.login_path(), &[], ""));
+    let csrf = csrf(&daemon, &cookie);
+    let run = Run {
+        headers: &[cookie, csrf, format!("Origin: http://{}", daemon.http)],
+        credential: "login:",
+        without: Some("/console/v1/logout"),
+        phases: "coverage,fuzzing",
+        examples: "4",
+    };
+    fuzz(&daemon, folder.path(), &run);
+    let headers: Vec<&str> = run.headers.iter().map(String::as_str).collect();
+    assert_eq!(daemon.tcp("POST", "/console/v1/logout", &headers, "").status, 204);
 }
