@@ -64,7 +64,7 @@ pub enum AuthError {
         what: &'static str,
     },
     /// The key of a request was used for another one.
-    #[error("the idempotency key was used for another request; choose a new one for this")]
+    #[error("{}", palyra_storage::once::TAKEN)]
     KeyTaken,
     /// A value cannot be accepted.
     #[error("{what}")]

@@ -7,15 +7,6 @@ use palyra_storage::once::{Claim, Once};
 
 use crate::AuthError;
 
-/// What became of a request with a key.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Made<T, R = T> {
-    /// It was carried out now.
-    Now(T),
-    /// It had been before. This is what is still known of it, which is no secret.
-    Before(R),
-}
-
 /// What an earlier request with the same key made, or nothing: then this one is to be carried out.
 pub(crate) fn made_before(
     tx: &mut Tx<'_>,

@@ -16,6 +16,10 @@ pub const MAX_KEY_CHARS: usize = 128;
 /// How long a key is remembered, at least.
 pub const KEPT: Duration = Duration::from_days(1);
 
+/// What is said of a key that stands for another request.
+pub const TAKEN: &str =
+    "the idempotency key was used for another request; choose a new one for this";
+
 /// What a caller has named a request by: 1 to 128 visible ASCII characters.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Key(Box<str>);
@@ -37,6 +41,15 @@ pub struct Once {
     operation: &'static str,
     key: Key,
     request: [u8; 32],
+}
+
+/// What became of a request with a key.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Made<T, R = T> {
+    /// It was carried out now.
+    Now(T),
+    /// It had been before. This is what is still known of it, which is no secret.
+    Before(R),
 }
 
 /// Whether a request is to be carried out.
@@ -83,5 +96,12 @@ impl Once {
                 None => {}
             }
         }
+    }
+
+    /// Says what a later request is told, where that is known only after this one was carried out: in
+    /// the same transaction, after the claim.
+    pub fn note(&self, tx: &mut Tx<'_>, by: &Principal, made: &str) -> Result<(), StorageError> {
+        let name = Name { principal: by, operation: self.operation, key: &self.key.0 };
+        rows::note(tx, name, made)
     }
 }

@@ -36,6 +36,7 @@ pub use secret::SecretString;
 pub use source::{KeyProblem, PASSPHRASE_VARIABLE};
 pub use store::secrets::{SecretInfo, SecretPage, VersionInfo};
 pub use vault::{
-    Actor, KEYS_KEPT, KeyState, MAX_TOTAL_BYTES, MAX_VALUE_BYTES, MAX_VERSIONS, NewMaster,
-    NextStep, PAGE_LIMIT, RedactionFeed, Rotated, StandIn, TOPIC, Use, VERSIONS_KEPT, Vault,
+    Actor, GoesNext, KEYS_KEPT, KeyState, MAX_TOTAL_BYTES, MAX_VALUE_BYTES, MAX_VERSIONS,
+    NewMaster, NextStep, PAGE_LIMIT, RedactionFeed, Rotated, StandIn, TOPIC, Use, VERSIONS_KEPT,
+    Vault,
 };

@@ -7,6 +7,7 @@ mod damage;
 mod feed;
 mod keys;
 mod list;
+mod once;
 mod open;
 mod recent;
 mod rotate;
@@ -19,12 +20,13 @@ use std::sync::{Arc, RwLock};
 
 use palyra_common::ids::{Credential, Principal};
 use palyra_common::time::Clock;
+use palyra_storage::once::{Made, Once};
 use palyra_storage::{Database, StorageError, Topic, Tx};
 
 pub use feed::RedactionFeed;
 pub use list::PAGE_LIMIT;
 pub use recent::KeyState;
-pub use rotate::{NewMaster, NextStep, Rotated};
+pub use rotate::{GoesNext, NewMaster, NextStep, Rotated};
 pub use stand_in::StandIn;
 
 use crate::VaultError;
@@ -126,6 +128,20 @@ impl Vault {
         value: SecretString,
         by: &Actor,
     ) -> Result<i64, VaultError> {
+        let (Made::Now(version) | Made::Before(version)) =
+            self.set_once(name, value, None, by).await?;
+        Ok(version)
+    }
+
+    /// The same, once for a request with a key, which tells nothing of the value: whether it is the
+    /// same one as before is known by opening the version that was stored then.
+    pub async fn set_once(
+        &self,
+        name: &SecretName,
+        value: SecretString,
+        once: Option<Once>,
+        by: &Actor,
+    ) -> Result<Made<i64>, VaultError> {
         let bytes = value.expose().len();
         if bytes > MAX_VALUE_BYTES {
             return Err(VaultError::TooLarge { name: name.clone(), bytes });
@@ -137,13 +153,21 @@ impl Vault {
         // Before anybody can read it from the database.
         let learnt = self.learn(name, &value).await?;
         for _ in 0..TRIES {
-            let (key, name, value) =
-                (self.key_in_use(Purpose::Lock, by).await?, name.clone(), value.clone());
+            let (key, name, value, once) = (
+                self.key_in_use(Purpose::Lock, by).await?,
+                name.clone(),
+                value.clone(),
+                once.clone(),
+            );
             let entry = self.entry("secret.set", audit::subject(&name), by);
-            let put = move |tx: &mut Tx<'_>| put(tx, &key, &name, &value, &entry);
-            if let Tried::Done((version, mark)) = self.0.db.try_write(put).await? {
-                learnt.stored_as(mark);
-                return Ok(version);
+            let put = move |tx: &mut Tx<'_>| put(tx, &key, &name, &value, once.as_ref(), &entry);
+            match self.0.db.try_write(put).await? {
+                Tried::Done(Made::Now((version, mark))) => {
+                    learnt.stored_as(mark);
+                    return Ok(Made::Now(version));
+                }
+                Tried::Done(Made::Before(version)) => return Ok(Made::Before(version)),
+                Tried::OtherKey => {}
             }
         }
         Err(key_keeps_changing())
@@ -215,17 +239,29 @@ impl std::fmt::Debug for Vault {
     }
 }
 
+/// A version and its mark, or the number of one that an earlier request stored.
+type Stored = Made<(i64, Mark), i64>;
+
 fn put(
     tx: &mut Tx<'_>,
     key: &MasterKey,
     name: &SecretName,
     value: &SecretString,
+    once: Option<&Once>,
     entry: &Entry,
-) -> Result<Tried<(i64, Mark)>, VaultError> {
+) -> Result<Tried<Stored>, VaultError> {
     if !vault_keys::fence(tx, &key.id)? {
         return Ok(Tried::OtherKey);
     }
     let version = secrets::newest(tx, name)?.map_or(0, |newest| newest.version) + 1;
+    if let Some(before) = once::made_before(tx, once, &version.to_string(), entry)? {
+        let before = before.parse().map_err(|_| once::taken())?;
+        return match secrets::one(tx, name, before)? {
+            Some(row) if unlock(key, &row)?.expose() != value.expose() => Err(once::taken()),
+            // One that was replaced ten times since is not there to be compared.
+            Some(_) | None => Ok(Tried::Done(Made::Before(before))),
+        };
+    }
     // New with each run of this unit: a key and nonce are never used for two texts.
     let row = lock(key, name, version, value);
     secrets::insert(tx, &row, &Set { at: entry.at(), by: entry.by() })?;
@@ -236,7 +272,7 @@ fn put(
     }
     entry.record(tx, "ok", serde_json::json!({ "version": version }));
     tx.notify(TOPIC);
-    Ok(Tried::Done((version, row.wrapped_key)))
+    Ok(Tried::Done(Made::Now((version, row.wrapped_key))))
 }
 
 /// The inner result is the answer, and its failure is recorded as well.

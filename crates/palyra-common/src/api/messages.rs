@@ -75,10 +75,10 @@ pub struct TestResult {
     pub message: String,
     /// Whether an agent has it.
     pub routed: bool,
-    /// Why, or why not. Absent if that is decided later, or was decided before.
+    /// Why, or why not. Absent if that is decided later.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reason: Option<RouteReason>,
-    /// The name of the answer.
+    /// The name of the answer. Absent if the message was handed in before.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reply: Option<EnvelopeId>,
     /// The conversation.

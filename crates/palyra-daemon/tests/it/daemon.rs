@@ -112,10 +112,20 @@ impl Daemon {
 
     /// A request as the local owner.
     pub(crate) fn local(&self, method: &str, path: &str, body: &str) -> Answer {
+        self.local_with(method, path, &["Host: palyra", "Content-Type: application/json"], body)
+    }
+
+    /// The same; `headers` are whole lines.
+    pub(crate) fn local_with(
+        &self,
+        method: &str,
+        path: &str,
+        headers: &[&str],
+        body: &str,
+    ) -> Answer {
         let stream = UnixStream::connect(&self.running.socket).unwrap();
         stream.set_read_timeout(Some(LIMIT)).unwrap();
-        let kind = "Content-Type: application/json";
-        ask(stream, &request(method, path, &["Host: palyra", kind], body))
+        ask(stream, &request(method, path, headers, body))
     }
 
     /// The status of an answer to the local owner, if there is an answer.

@@ -16,6 +16,10 @@ const FIND: Sql = sql!(
      WHERE principal = $1 AND operation = $2 AND key = $3"
 );
 
+const NOTE: Sql = sql!(
+    "UPDATE idempotency_keys SET made = $4 WHERE principal = $1 AND operation = $2 AND key = $3"
+);
+
 const SWEEP: Sql = claim_sql!(
     "DELETE FROM idempotency_keys WHERE (principal, operation, key) IN (
          SELECT principal, operation, key FROM idempotency_keys WHERE created_at < $1
@@ -55,6 +59,12 @@ pub(crate) fn find(tx: &mut Tx<'_>, name: Name<'_>) -> Result<Option<Found>, Sto
     tx.query_opt(&FIND, params![principal.as_str(), operation, key], |row| {
         Ok(Found { request: row.get(0)?, made: row.get(1)? })
     })
+}
+
+/// Says what came of a request that was added.
+pub(crate) fn note(tx: &mut Tx<'_>, name: Name<'_>, made: &str) -> Result<(), StorageError> {
+    let Name { principal, operation, key } = name;
+    tx.execute(&NOTE, params![principal.as_str(), operation, key, made]).map(drop)
 }
 
 /// Removes some that are older than `before`.

@@ -2,7 +2,7 @@
 
 use palyra_storage::{Tx, describe};
 
-use super::{KEYS_KEPT, Vault};
+use super::{GoesNext, KEYS_KEPT, Vault};
 use crate::VaultError;
 use crate::key::KeyId;
 use crate::source::{Source, blocking, file};
@@ -20,6 +20,18 @@ impl Vault {
     pub(super) async fn forget_oldest(&self, just_replaced: &KeyId) {
         if let Err(error) = self.forget(just_replaced).await {
             tracing::warn!(error = %describe(&error), "old master keys were not removed");
+        }
+    }
+
+    /// The oldest key that is kept, if the next change removes it. That it is not known stops nobody.
+    pub(super) async fn goes_next(&self) -> Option<GoesNext> {
+        let source = self.source().ok()?;
+        let oldest = |tx: &mut Tx<'_>| vault_keys::retired(tx, KEYS_KEPT - 1, 1);
+        let key_id = self.0.db.read(oldest).await.ok()?.pop()?;
+        match source {
+            Source::File(path) => Some(GoesNext { file: Some(file::kept(path, &key_id)), key_id }),
+            Source::Keyring(_) => Some(GoesNext { key_id, file: None }),
+            Source::Passphrase(_) | Source::Command(_) => None,
         }
     }
 

@@ -8,12 +8,14 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use palyra_storage::once::{Made, Once};
 use palyra_storage::{Tx, crash_point};
 
 #[cfg(doc)]
 use super::KEYS_KEPT;
 use super::audit::Entry;
 use super::keys::{Purpose, describe_key};
+use super::once::{made_before, taken};
 use super::waiting::Waiting;
 use super::{Actor, StandIn, TOPIC, Vault, not_in_use};
 use crate::VaultError;
@@ -53,6 +55,18 @@ pub struct Rotated {
     pub versions: u64,
     /// What the operator has to do now.
     pub next: NextStep,
+    /// The oldest key that is kept, if the next change removes it: whoever has a backup that needs it
+    /// can keep a copy until then.
+    pub goes_next: Option<GoesNext>,
+}
+
+/// A key of before that the next change removes.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct GoesNext {
+    /// Which one.
+    pub key_id: KeyId,
+    /// The file that it is in; none where it is in the keyring.
+    pub file: Option<PathBuf>,
 }
 
 /// What is left to the operator. Until the next start this node has the new key in memory.
@@ -77,13 +91,55 @@ struct Next {
     waiting: Option<Waiting>,
 }
 
+impl Next {
+    /// Takes away a key that did not come into use. `error`: why not; none where another one was
+    /// before.
+    async fn discard(self, error: Option<&VaultError>) {
+        if let Some(waiting) = self.waiting {
+            waiting.discard(&self.key.id, error).await;
+        }
+    }
+}
+
+/// What a change has done in the database, as a later request with the same key is told.
+struct Switch {
+    key_id: KeyId,
+    old_key_id: KeyId,
+    versions: u64,
+}
+
+impl Switch {
+    fn written(&self) -> String {
+        format!("{} {} {}", self.key_id, self.old_key_id, self.versions)
+    }
+
+    fn read(text: &str) -> Option<Self> {
+        let mut parts = text.split(' ');
+        let (key_id, old_key_id) = (parts.next()?.parse().ok()?, parts.next()?.parse().ok()?);
+        Some(Self { key_id, old_key_id, versions: parts.next()?.parse().ok()? })
+    }
+}
+
 impl Vault {
     /// Locks every secret's data key with a new master key. Values are not touched, and stay
     /// readable whenever the process is killed.
     pub async fn rotate_master(&self, new: NewMaster, by: &Actor) -> Result<Rotated, VaultError> {
+        let (Made::Now(rotated) | Made::Before(rotated)) =
+            self.rotate_master_once(new, None, by).await?;
+        Ok(rotated)
+    }
+
+    /// The same, once for a request with a key, which tells nothing of a passphrase. Of a change that
+    /// was made before it is told what is left of it now.
+    pub async fn rotate_master_once(
+        &self,
+        new: NewMaster,
+        once: Option<Once>,
+        by: &Actor,
+    ) -> Result<Made<Rotated>, VaultError> {
         // In memory is enough: this is how a lost key is replaced.
         let old = self.key_in_use(Purpose::Open, by).await?;
-        self.replace(old, new, by).await
+        self.replace(old, new, once, by).await
     }
 
     /// Puts a new key in the place of `old`, if that is still in use.
@@ -91,22 +147,25 @@ impl Vault {
         &self,
         old: Arc<MasterKey>,
         new: NewMaster,
+        once: Option<Once>,
         by: &Actor,
-    ) -> Result<Rotated, VaultError> {
+    ) -> Result<Made<Rotated>, VaultError> {
         let old_key_file = self.keep(old.clone()).await?;
         let old_key_id = old.id.clone();
         let next = self.next(&old, new).await?;
         crash_point!("vault.rotate.new_key_written");
         let entry = self.entry("vault.master_rotated", format!("vault-key:{}", next.key.id), by);
         let (key, stored) = (next.key.clone(), next.stored.clone());
-        let switch = move |tx: &mut Tx<'_>| switch(tx, &old, &key, &stored, &entry);
-        let switched = self.0.db.try_write(switch).await;
-        let versions = match switched {
-            Ok(versions) => versions,
+        let switch =
+            move |tx: &mut Tx<'_>| switch(tx, (&old, &key), &stored, once.as_ref(), &entry);
+        let versions = match self.0.db.try_write(switch).await {
+            Ok(Made::Now(Switch { versions, .. })) => versions,
+            Ok(Made::Before(before)) => {
+                next.discard(None).await;
+                return self.as_before(before).await.map(Made::Before);
+            }
             Err(error) => {
-                if let Some(waiting) = next.waiting {
-                    waiting.discard(&next.key.id, &error).await;
-                }
+                next.discard(Some(&error)).await;
                 return Err(error);
             }
         };
@@ -119,7 +178,28 @@ impl Vault {
         let (key_file, next) = self.settle(next).await;
         crash_point!("vault.rotate.replaced");
         self.forget_oldest(&old_key_id).await;
-        Ok(Rotated { key_id, key_file, old_key_id, old_key_file, versions, next })
+        let goes_next = self.goes_next().await;
+        let rotated =
+            Rotated { key_id, key_file, old_key_id, old_key_file, versions, next, goes_next };
+        Ok(Made::Now(rotated))
+    }
+
+    /// What is left of a change that was made before.
+    async fn as_before(&self, before: Switch) -> Result<Rotated, VaultError> {
+        let Switch { key_id, old_key_id, versions } = before;
+        let (mut key_file, old_key_file) = match self.source()? {
+            Source::File(path) => (Some(path.clone()), Some(file::kept(path, &old_key_id))),
+            Source::Passphrase(_) | Source::Command(_) | Source::Keyring(_) => (None, None),
+        };
+        let next = match self.stand_in(Some(&key_id)) {
+            Some(stand_in) => {
+                key_file = stand_in.file().map(Path::to_owned);
+                NextStep::PutInPlace(stand_in)
+            }
+            None => NextStep::Nothing,
+        };
+        let goes_next = self.goes_next().await;
+        Ok(Rotated { key_id, key_file, old_key_id, old_key_file, versions, next, goes_next })
     }
 
     /// Puts a key that is in use now in its place, and says in which file it is and what is left to
@@ -198,11 +278,14 @@ fn next_key(
 /// One transaction: afterwards everything is locked with the new key, or everything with the old.
 fn switch(
     tx: &mut Tx<'_>,
-    old: &MasterKey,
-    new: &MasterKey,
+    (old, new): (&MasterKey, &MasterKey),
     stored: &StoredKey,
+    once: Option<&Once>,
     entry: &Entry,
-) -> Result<u64, VaultError> {
+) -> Result<Made<Switch>, VaultError> {
+    if let Some(before) = made_before(tx, once, "", entry)? {
+        return Switch::read(&before).map(Made::Before).ok_or_else(taken);
+    }
     if !vault_keys::fence(tx, &old.id)? {
         return Err(not_in_use(&old.id));
     }
@@ -210,6 +293,22 @@ fn switch(
     if !vault_keys::insert(tx, stored, entry.at())? {
         return Err(not_in_use(&old.id));
     }
+    let versions = rewrap(tx, old, new)?;
+    let detail = serde_json::json!({
+        "replaced": old.id, "source": stored.source, "versions": versions,
+    });
+    entry.record(tx, "ok", detail);
+    tx.notify(TOPIC);
+    let done = Switch { key_id: new.id.clone(), old_key_id: old.id.clone(), versions };
+    if let Some(once) = once {
+        once.note(tx, entry.by(), &done.written())?;
+    }
+    crash_point!("vault.rotate.rewrapped");
+    Ok(Made::Now(done))
+}
+
+/// Locks every data key anew, and says how many there are.
+fn rewrap(tx: &mut Tx<'_>, old: &MasterKey, new: &MasterKey) -> Result<u64, VaultError> {
     let rows = secrets::all(tx)?;
     for row in &rows {
         let bound = || Bound::data_key(&row.name, row.version);
@@ -217,12 +316,5 @@ fn switch(
         let data_key = old.unwrap(&row.wrapped_key, bound()).map_err(|_| damaged())?;
         secrets::rewrap(tx, row, &new.id, &new.wrap(&data_key, bound()))?;
     }
-    let versions = rows.len() as u64;
-    let detail = serde_json::json!({
-        "replaced": old.id, "source": stored.source, "versions": versions,
-    });
-    entry.record(tx, "ok", detail);
-    tx.notify(TOPIC);
-    crash_point!("vault.rotate.rewrapped");
-    Ok(versions)
+    Ok(rows.len() as u64)
 }

@@ -35,7 +35,7 @@ async fn nothing_is_locked_with_a_key_of_the_past() {
 
     let entry = vault.entry("secret.set", audit::subject(&name), &by);
     let (key, secret) = (old.clone(), name.clone());
-    let late = move |tx: &mut Tx<'_>| put(tx, &key, &secret, &"late value".into(), &entry);
+    let late = move |tx: &mut Tx<'_>| put(tx, &key, &secret, &"late value".into(), None, &entry);
     assert!(matches!(
         vault.0.db.try_write::<_, VaultError, _>(late).await.unwrap(),
         Tried::OtherKey
@@ -115,7 +115,7 @@ async fn a_refused_rotation_clears_only_its_own_key(db: Database, folder: &std::
     std::fs::write(&path, old_bytes).unwrap();
     std::fs::set_permissions(&path, PermissionsExt::from_mode(0o600)).unwrap();
 
-    let refused = second.replace(old, NewMaster::Generated, &anna()).await;
+    let refused = second.replace(old, NewMaster::Generated, None, &anna()).await;
     assert!(matches!(refused, Err(VaultError::Conflict { .. })), "{refused:?}");
     let found = vault_on(db, folder).await.load().await.unwrap_or_else(|error| panic!("{error}"));
     assert_eq!(found.id, in_use.id);

@@ -44,8 +44,8 @@ impl Waiting {
 
     /// Takes away a key that is not in use. Where the outcome is not known it stays, since it may
     /// be; and so do others, since one of them may be what this rotation was refused for.
-    pub(super) async fn discard(self, id: &KeyId, error: &VaultError) {
-        if matches!(error, VaultError::Storage(StorageError::CommitUnknown(_))) {
+    pub(super) async fn discard(self, id: &KeyId, error: Option<&VaultError>) {
+        if matches!(error, Some(VaultError::Storage(StorageError::CommitUnknown(_)))) {
             return;
         }
         let removed = match self {

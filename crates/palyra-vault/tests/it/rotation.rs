@@ -104,10 +104,14 @@ async fn only_the_last_old_keys_are_kept(world: World) {
     let foreign = kept(&world, &"f".repeat(32));
     std::fs::write(&foreign, "of another database").unwrap();
     let mut old = Vec::new();
-    for _ in 0..KEYS_KEPT + 2 {
+    for at in 1..=KEYS_KEPT + 2 {
         world.clock.advance(Duration::from_secs(1));
         let rotated = world.vault.rotate_master(NewMaster::Generated, &anna()).await.unwrap();
         old.push(kept(&world, rotated.old_key_id.as_str()));
+        // It is told before it is gone, as long as it can be copied.
+        let told = rotated.goes_next.map(|goes| goes.file.unwrap());
+        assert_eq!(told.as_ref(), at.checked_sub(KEYS_KEPT).map(|oldest| &old[oldest]));
+        assert!(told.is_none_or(|file| file.exists()));
     }
     let (gone, stay) = old.split_at(2);
     assert!(gone.iter().all(|file| !file.exists()), "{gone:?}");

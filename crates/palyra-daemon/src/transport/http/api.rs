@@ -21,7 +21,11 @@ use crate::app::App;
 
 #[derive(utoipa::OpenApi)]
 #[openapi(
-    info(title = "Palyra", description = "The HTTP API of palyrad"),
+    info(
+        title = "Palyra",
+        description = "The HTTP API of palyrad. What makes something takes an \
+        Idempotency-Key, with which it is made once; of any other request a second one does no harm."
+    ),
     components(schemas(StableErrorEnvelope, FeedEvent))
 )]
 struct Description;

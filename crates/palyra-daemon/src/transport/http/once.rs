@@ -6,10 +6,11 @@ use axum::http::request::Parts;
 use axum::http::{HeaderName, HeaderValue, StatusCode};
 use axum::response::{IntoResponse, Response};
 use palyra_common::ErrorCode;
-use palyra_identity::Made;
-use palyra_storage::once::{Key, MAX_KEY_CHARS, Once};
+use palyra_storage::Tx;
+use palyra_storage::once::{Claim, Key, MAX_KEY_CHARS, Made, Once, TAKEN};
 use serde::Serialize;
 
+use super::caller::Caller;
 use super::refusal::{Answer, Refusal};
 use crate::app::App;
 
@@ -27,6 +28,15 @@ pub(crate) struct OnceKey {
 }
 
 impl OnceKey {
+    /// Refuses a key where nothing may be kept of a request: `what` tells of what it holds.
+    pub(crate) fn none_with(&self, what: &str) -> Answer<()> {
+        let refused = || {
+            let what = format!("a request with {what} takes no Idempotency-Key: leave it away");
+            Refusal::new(ErrorCode::CommonInvalidInput, what)
+        };
+        self.key.as_ref().map_or(Ok(()), |_| Err(refused()))
+    }
+
     /// The request that asks for `operation` with `body`, if it has a key.
     pub(crate) fn of(self, operation: &'static str, body: &impl Serialize) -> Answer<Option<Once>> {
         let Some(key) = self.key else { return Ok(None) };
@@ -56,16 +66,62 @@ impl FromRequestParts<App> for OnceKey {
 }
 
 /// The answer to a request that made something, now or when it came for the first time.
-pub(crate) struct Created<T>(pub(crate) Made<T>);
+pub(crate) struct Told<T> {
+    status: StatusCode,
+    made: Made<T>,
+}
 
-impl<T: Serialize> IntoResponse for Created<T> {
+impl<T> Told<T> {
+    /// Something is there now.
+    pub(crate) fn created(made: Made<T>) -> Self {
+        Self { status: StatusCode::CREATED, made }
+    }
+
+    /// Something will be done.
+    pub(crate) fn accepted(made: Made<T>) -> Self {
+        Self { status: StatusCode::ACCEPTED, made }
+    }
+
+    /// Something was done.
+    pub(crate) fn done(made: Made<T>) -> Self {
+        Self { status: StatusCode::OK, made }
+    }
+}
+
+impl<T: Serialize> IntoResponse for Told<T> {
     fn into_response(self) -> Response {
-        match self.0 {
-            Made::Now(made) => (StatusCode::CREATED, Json(made)).into_response(),
+        match self.made {
+            Made::Now(made) => (self.status, Json(made)).into_response(),
             Made::Before(made) => {
                 let replayed = [(REPLAYED, HeaderValue::from_static("true"))];
-                (StatusCode::CREATED, replayed, Json(made)).into_response()
+                (self.status, replayed, Json(made)).into_response()
             }
         }
     }
+}
+
+/// Carries `work` out in one transaction, and where there is a key, once. It says what it made, and
+/// the name by which a later request finds that. Where it refuses, nothing was done, and the key is free.
+pub(crate) async fn carry_out<T: Send + 'static>(
+    app: &App,
+    caller: &Caller,
+    once: Option<Once>,
+    work: impl Fn(&mut Tx<'_>) -> Answer<(T, String)> + Send + 'static,
+) -> Answer<Made<T, String>> {
+    let (by, now) = (caller.access.principal.clone(), app.clock.now());
+    let carry_out = move |tx: &mut Tx<'_>| -> Answer<Made<T, String>> {
+        let Some(once) = &once else {
+            return Ok(Made::Now(work(tx)?.0));
+        };
+        match once.claim(tx, &by, "", now)? {
+            Claim::First => {
+                let (made, name) = work(tx)?;
+                once.note(tx, &by, &name)?;
+                Ok(Made::Now(made))
+            }
+            Claim::Again { made } => Ok(Made::Before(made)),
+            Claim::Taken => Err(Refusal::new(ErrorCode::CommonConflict, TAKEN)),
+        }
+    };
+    app.db.try_write(carry_out).await
 }

@@ -11,6 +11,7 @@ use crate::world::{START, World, count, on_every_engine};
 
 on_every_engine!(
     a_key_is_for_one_request_of_one_principal,
+    what_came_of_it_may_be_known_later,
     what_was_undone_was_not_carried_out,
     a_key_is_forgotten_after_a_day,
 );
@@ -35,6 +36,21 @@ async fn a_key_is_for_one_request_of_one_principal(world: World) {
     assert_eq!(claim(db, once("end", "k", "{}"), "operator:anna", "2").await, Claim::First);
     assert_eq!(claim(db, once("make", "K", "{}"), "operator:anna", "2").await, Claim::First);
     assert_eq!(claim(db, first, "operator:anna", "3").await, again());
+}
+
+async fn what_came_of_it_may_be_known_later(world: World) {
+    let (first, other) = (once("make", "k", "{}"), once("make", "j", "{}"));
+    claim(&world.db, other.clone(), "operator:anna", "other").await;
+    let (claiming, by) = (first.clone(), "operator:anna".parse::<Principal>().unwrap());
+    let claimed = move |tx: &mut Tx<'_>| {
+        assert_eq!(claiming.claim(tx, &by, "", START)?, Claim::First);
+        claiming.note(tx, &by, "17")
+    };
+    world.db.write(claimed).await.unwrap();
+    let again = Claim::Again { made: "17".into() };
+    assert_eq!(claim(&world.db, first, "operator:anna", "").await, again);
+    let untouched = Claim::Again { made: "other".into() };
+    assert_eq!(claim(&world.db, other, "operator:anna", "").await, untouched);
 }
 
 async fn what_was_undone_was_not_carried_out(world: World) {

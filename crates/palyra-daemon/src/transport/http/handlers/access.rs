@@ -10,7 +10,7 @@ use serde::Deserialize;
 use crate::app::App;
 use crate::transport::http::body::{JsonBody, PathOf, QueryOf};
 use crate::transport::http::caller::Caller;
-use crate::transport::http::once::{Created, OnceKey};
+use crate::transport::http::once::{OnceKey, Told};
 use crate::transport::http::refusal::{Answer, Refusal};
 
 /// Where a list goes on.
@@ -49,7 +49,7 @@ pub(crate) async fn create_token(
     caller: Caller,
     key: OnceKey,
     JsonBody(new): JsonBody<NewToken>,
-) -> Answer<Created<CreatedToken>> {
+) -> Answer<Told<CreatedToken>> {
     let caller = caller.allow(Scope::TokensWrite)?;
     if new.expires_in_seconds.is_some_and(|seconds| seconds > MAX_TOKEN_SECONDS) {
         let what = format!("expires_in_seconds is from 1 to {MAX_TOKEN_SECONDS}");
@@ -61,7 +61,7 @@ pub(crate) async fn create_token(
     let scopes = new.scopes.into_iter().collect();
     let new = identity::NewToken { name: new.name, scopes, expires_at, principal: new.principal };
     let (by, origin) = (&caller.access, caller.origin());
-    Ok(Created(match app.identity.create_token_once(by, new, once, &origin).await? {
+    Ok(Told::created(match app.identity.create_token_once(by, new, once, &origin).await? {
         Made::Now(made) => {
             let secret = Some(made.secret.expose().to_owned());
             Made::Now(CreatedToken { token: token(made.token), secret, advice: None })

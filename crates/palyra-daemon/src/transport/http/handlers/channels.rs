@@ -1,6 +1,5 @@
 use axum::Json;
 use axum::extract::State;
-use axum::http::StatusCode;
 use palyra_common::ErrorCode;
 use palyra_common::api::{
     Changed, Channel, ChannelConnection, ChannelDetail, ChannelEvent, ChannelQueue,
@@ -8,8 +7,10 @@ use palyra_common::api::{
 };
 use palyra_common::ids::{ConnectorId, EventId};
 use palyra_common::runtime_contracts::{ConnectorLiveness, Scope};
-use palyra_connector_core::{Connector, ConnectorStatus, QueueView, Trail};
+use palyra_connector_core::{Connector, ConnectorStatus, QueueView, Trail, set_up};
 use palyra_policy::connector::{reasons, saturation};
+use palyra_storage::Tx;
+use palyra_storage::once::Made;
 use serde::Deserialize;
 use serde_json::Value;
 
@@ -19,6 +20,7 @@ use crate::audit;
 use crate::channels::ChannelPlatform;
 use crate::transport::http::body::{JsonBody, PathOf, QueryOf};
 use crate::transport::http::caller::Caller;
+use crate::transport::http::once::{OnceKey, Told, carry_out};
 use crate::transport::http::refusal::{Answer, Refusal};
 
 /// The most events of one page.
@@ -56,22 +58,36 @@ pub(crate) async fn list_channels(
 
 /// Sets a channel up
 #[utoipa::path(post, path = "/admin/v1/channels", tag = "channels", request_body = NewChannel,
-    responses((status = 201, body = ChannelDetail)))]
+    params(OnceKey), responses((status = 201, body = ChannelDetail, headers(
+        ("idempotency-replayed" = String, description = "true: it was made before")))))]
 pub(crate) async fn add_channel(
     State(app): State<App>,
     caller: Caller,
+    key: OnceKey,
     JsonBody(new): JsonBody<NewChannel>,
-) -> Answer<(StatusCode, Json<ChannelDetail>)> {
+) -> Answer<Told<ChannelDetail>> {
     let caller = caller.allow(Scope::ChannelsWrite)?;
-    let kind = ChannelPlatform::kind_of(&new.id)?;
-    let settings = object(new.settings, "settings")?;
-    app.channels.check(kind, &settings, &new.queue)?;
-    let note = trail(&app, &caller, "channel.added", &new.id, Value::Null);
-    if !app.channels.connectors.add(new.id.clone(), kind, settings, new.queue, note).await? {
-        let what = format!("there is a channel {}: change that one", new.id);
-        return Err(Refusal::new(ErrorCode::CommonConflict, what));
-    }
-    Ok((StatusCode::CREATED, Json(detail(&app, &new.id).await?)))
+    let once = key.of("channel.add", &new)?;
+    let NewChannel { id, settings, queue } = new;
+    let kind = ChannelPlatform::kind_of(&id)?;
+    let settings = object(settings, "settings")?;
+    app.channels.check(kind, &settings, &queue)?;
+    let (name, now) = (id.clone(), app.clock.now());
+    let note = trail(&app, &caller, "channel.added", &id, Value::Null);
+    let add = move |tx: &mut Tx<'_>| {
+        if !set_up(tx, &name, kind, &settings, queue, now)? {
+            let what = format!("there is a channel {name}: change that one");
+            return Err(Refusal::new(ErrorCode::CommonConflict, what));
+        }
+        note.clone().into_iter().for_each(|entry| tx.record(entry));
+        Ok(((), name.to_string()))
+    };
+    let made = carry_out(&app, &caller, once, add).await?;
+    let channel = detail(&app, &id).await?;
+    Ok(Told::created(match made {
+        Made::Now(()) => Made::Now(channel),
+        Made::Before(_) => Made::Before(channel),
+    }))
 }
 
 /// A channel with its queue and its connection

@@ -10,7 +10,7 @@ use super::access::checked_limit;
 use crate::app::App;
 use crate::transport::http::body::{OptionalJsonBody, PathOf, QueryOf};
 use crate::transport::http::caller::Caller;
-use crate::transport::http::once::{Created, OnceKey};
+use crate::transport::http::once::{OnceKey, Told};
 use crate::transport::http::page::login_link;
 use crate::transport::http::refusal::Answer;
 
@@ -65,17 +65,19 @@ pub(crate) async fn create_login_code(
     caller: Caller,
     key: OnceKey,
     OptionalJsonBody(new): OptionalJsonBody<NewLoginCode>,
-) -> Answer<Created<LoginCode>> {
+) -> Answer<Told<LoginCode>> {
     let caller = caller.allow(Scope::LoginsWrite)?;
     let once = key.of("login_code.create", &new)?;
     let (by, origin) = (&caller.access, caller.origin());
-    Ok(Created(match app.identity.login_code_once(by, new.principal, once, &origin).await? {
-        Made::Now(code) => {
-            let link = Some(login_link(&app, code.secret.expose()));
-            Made::Now(LoginCode { link, expires_at: code.expires_at, advice: None })
-        }
-        Made::Before(expires_at) => Made::Before(LoginCode::without_link(expires_at)),
-    }))
+    Ok(Told::created(
+        match app.identity.login_code_once(by, new.principal, once, &origin).await? {
+            Made::Now(code) => {
+                let link = Some(login_link(&app, code.secret.expose()));
+                Made::Now(LoginCode { link, expires_at: code.expires_at, advice: None })
+            }
+            Made::Before(expires_at) => Made::Before(LoginCode::without_link(expires_at)),
+        },
+    ))
 }
 
 fn login(login: identity::Login) -> Login {

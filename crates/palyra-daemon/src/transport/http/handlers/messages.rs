@@ -1,18 +1,18 @@
 use axum::Json;
 use axum::extract::State;
-use axum::http::StatusCode;
 use palyra_common::ErrorCode;
 use palyra_common::api::{
     MessageState, NewMessage, Page, PartState, SaidMessage, TestMessage, TestResult,
 };
 use palyra_common::ids::{ConnectorId, ConversationId, EnvelopeId, EventId, NativeMessageId};
-use palyra_common::runtime_contracts::Scope;
+use palyra_common::runtime_contracts::{InboundState, RouteReason, Scope};
 use palyra_common::time::Timestamp;
 use palyra_connector_core::{
-    Accepted, AuthorKind, ChannelError, CleanText, Content, Envelope, InboundEvent, Operation,
-    Release, Said, Taken, What, enqueue,
+    Accepted, AuthorKind, CleanText, Content, Envelope, InboundEvent, Operation, Release, Said,
+    Taken, What, enqueue,
 };
 use palyra_gateway::{OF_RUNS, run_of};
+use palyra_storage::once::Made;
 use palyra_storage::{Tx, new_id};
 use serde::Deserialize;
 use serde_json::json;
@@ -22,6 +22,7 @@ use super::channels::trail;
 use crate::app::App;
 use crate::transport::http::body::{JsonBody, PathOf, QueryOf};
 use crate::transport::http::caller::Caller;
+use crate::transport::http::once::{OnceKey, Told, carry_out};
 use crate::transport::http::refusal::{Answer, Refusal};
 
 const PAGE_LIMIT: u32 = 200;
@@ -66,16 +67,19 @@ pub(crate) async fn read_messages(
 
 /// Puts a message into the queue of a channel; under the same name twice, it is one message
 #[utoipa::path(post, path = "/admin/v1/channels/{id}/messages", tag = "messages",
-    params(("id" = ConnectorId, Path, description = "Which channel")),
-    request_body = NewMessage, responses((status = 202, body = MessageState)))]
+    params(("id" = ConnectorId, Path, description = "Which channel"), OnceKey),
+    request_body = NewMessage, responses((status = 202, body = MessageState, headers(
+        ("idempotency-replayed" = String, description = "true: it was taken before")))))]
 pub(crate) async fn send_message(
     State(app): State<App>,
     caller: Caller,
     PathOf(id): PathOf<ConnectorId>,
+    key: OnceKey,
     JsonBody(new): JsonBody<NewMessage>,
-) -> Answer<(StatusCode, Json<MessageState>)> {
+) -> Answer<Told<MessageState>> {
     let caller = caller.allow(Scope::MessagesSend)?;
     check_text(&new.text)?;
+    let once = key.of("message.send", &(&id, &new))?;
     let name = match new.envelope {
         Some(name) if name.as_str().starts_with(OF_RUNS) => {
             let what =
@@ -95,14 +99,16 @@ pub(crate) async fn send_message(
     };
     let detail = json!({ "envelope": name, "conversation": envelope.conversation });
     let (note, now) = (trail(&app, &caller, "message.sent", &id, detail), app.clock.now());
-    let send = move |tx: &mut Tx<'_>| -> Result<(), ChannelError> {
+    let send = move |tx: &mut Tx<'_>| {
         if let palyra_connector_core::Enqueued::Now = enqueue(tx, &envelope, now)? {
             note.clone().into_iter().for_each(|entry| tx.record(entry));
         }
-        Ok(())
+        Ok(((), envelope.id.to_string()))
     };
-    app.db.try_write(send).await?;
-    Ok((StatusCode::ACCEPTED, Json(state(&app, &id, &name).await?)))
+    Ok(Told::accepted(match carry_out(&app, &caller, once, send).await? {
+        Made::Now(()) => Made::Now(state(&app, &id, &name).await?),
+        Made::Before(name) => Made::Before(state(&app, &id, &parsed(&name)?).await?),
+    }))
 }
 
 /// Where a message to be sent is
@@ -121,24 +127,45 @@ pub(crate) async fn show_message(
 
 /// Hands a message in as if somebody had sent it through the channel
 #[utoipa::path(post, path = "/admin/v1/channels/{id}/test", tag = "messages",
-    params(("id" = ConnectorId, Path, description = "Which channel")),
-    request_body = TestMessage, responses((status = 202, body = TestResult)))]
+    params(("id" = ConnectorId, Path, description = "Which channel"), OnceKey),
+    request_body = TestMessage, responses((status = 202, body = TestResult, headers(
+        ("idempotency-replayed" = String, description = "true: it was handed in before")))))]
 pub(crate) async fn test_channel(
     State(app): State<App>,
     caller: Caller,
     PathOf(id): PathOf<ConnectorId>,
+    key: OnceKey,
     JsonBody(test): JsonBody<TestMessage>,
-) -> Answer<(StatusCode, Json<TestResult>)> {
+) -> Answer<Told<TestResult>> {
     let caller = caller.allow(Scope::MessagesSend)?;
     check_text(&test.text)?;
+    let once = key.of("message.test", &(&id, &test))?;
     let id = app.channels.connectors.get(&id).await?.id;
+    let name = match &test.message {
+        Some(message) => message.clone(),
+        None => parsed(&format!("test-{}", new_id::<EventId>()))?,
+    };
+    // Under one name a message comes in once: so it is enough to have settled on that.
+    let named = name.to_string();
+    let made = carry_out(&app, &caller, once, move |_| Ok(((), named.clone()))).await?;
+    let told = async |name| hand_in(&app, &caller, id, name, test).await;
+    Ok(Told::accepted(match made {
+        Made::Now(()) => Made::Now(told(name).await?),
+        Made::Before(name) => Made::Before(told(parsed(&name)?).await?),
+    }))
+}
+
+/// Hands a message in, unless it was before, and says what becomes of it.
+async fn hand_in(
+    app: &App,
+    caller: &Caller,
+    id: ConnectorId,
+    message: NativeMessageId,
+    test: TestMessage,
+) -> Answer<TestResult> {
     let conversation = match test.conversation {
         Some(conversation) => conversation,
         None => parsed(TEST_CONVERSATION)?,
-    };
-    let message = match test.message {
-        Some(message) => message,
-        None => parsed::<NativeMessageId>(&format!("test-{}", new_id::<EventId>()))?,
     };
     let event = InboundEvent {
         connector: id.clone(),
@@ -161,11 +188,31 @@ pub(crate) async fn test_channel(
     let (routed, reason, reply) = match accepted {
         Accepted::Decided(Taken::Routed { reason, reply, .. }) => (true, Some(reason), reply),
         Accepted::Decided(Taken::Ignored(reason)) => (false, Some(reason), None),
-        Accepted::Later | Accepted::Before => (false, None, None),
+        Accepted::Later => (false, None, None),
+        Accepted::Before => {
+            let (routed, reason) = decided_before(app, &id, &conversation, &message).await?;
+            (routed, reason, None)
+        }
     };
     let message = message.to_string();
-    let result = TestResult { message, routed, reason, reply, conversation };
-    Ok((StatusCode::ACCEPTED, Json(result)))
+    Ok(TestResult { message, routed, reason, reply, conversation })
+}
+
+/// What was decided of a message that had come in before, if it is one of the last ones.
+async fn decided_before(
+    app: &App,
+    id: &ConnectorId,
+    conversation: &ConversationId,
+    message: &NativeMessageId,
+) -> Answer<(bool, Option<RouteReason>)> {
+    let said = app.channels.history(id, conversation, app.clock.now(), PAGE_LIMIT).await?;
+    let decided = said.into_iter().find_map(|said| match said.what {
+        What::In { state, reason, .. } if said.native.as_deref() == Some(message.as_str()) => {
+            Some((state == InboundState::Routed, reason))
+        }
+        What::In { .. } | What::Out { .. } => None,
+    });
+    Ok(decided.unwrap_or_default())
 }
 
 async fn state(app: &App, id: &ConnectorId, envelope: &EnvelopeId) -> Answer<MessageState> {
@@ -205,7 +252,7 @@ fn fresh(prefix: &str) -> Answer<EnvelopeId> {
     parsed(&format!("{prefix}-{}", new_id::<EventId>()))
 }
 
-fn parsed<T: std::str::FromStr<Err: std::fmt::Display>>(text: &str) -> Answer<T> {
+pub(super) fn parsed<T: std::str::FromStr<Err: std::fmt::Display>>(text: &str) -> Answer<T> {
     let invalid = |error: T::Err| Refusal::new(ErrorCode::CommonInvalidInput, error.to_string());
     text.parse().map_err(invalid)
 }

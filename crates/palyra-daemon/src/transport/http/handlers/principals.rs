@@ -10,7 +10,7 @@ use super::access::checked_limit;
 use crate::app::App;
 use crate::transport::http::body::{JsonBody, PathOf, QueryOf};
 use crate::transport::http::caller::Caller;
-use crate::transport::http::once::{Created, OnceKey};
+use crate::transport::http::once::{OnceKey, Told};
 use crate::transport::http::refusal::Answer;
 
 /// Where a list of principals goes on.
@@ -49,12 +49,12 @@ pub(crate) async fn add_principal(
     caller: Caller,
     key: OnceKey,
     JsonBody(new): JsonBody<NewMember>,
-) -> Answer<Created<Member>> {
+) -> Answer<Told<Member>> {
     let caller = caller.allow(Scope::PrincipalsWrite)?;
     let once = key.of("principal.add", &new)?;
     let (by, origin) = (&caller.access, caller.origin());
     let NewMember { principal, role } = new;
-    Ok(Created(
+    Ok(Told::created(
         match app.identity.add_principal_once(by, &principal, role, once, &origin).await? {
             Made::Now(added) => Made::Now(member(added)),
             Made::Before(added) => Made::Before(member(added)),

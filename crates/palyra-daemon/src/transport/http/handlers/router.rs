@@ -8,14 +8,18 @@ use palyra_common::runtime_contracts::Scope;
 use palyra_connector_core::{AuthorKind, Content, InboundEvent};
 use palyra_gateway::StoredRule;
 use palyra_policy::route::{Decision, warnings};
+use palyra_storage::Tx;
+use palyra_storage::once::Made;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::access::checked_limit;
 use super::channels::trail;
+use super::messages::parsed;
 use crate::app::App;
 use crate::transport::http::body::{JsonBody, PathOf, QueryOf};
 use crate::transport::http::caller::Caller;
+use crate::transport::http::once::{OnceKey, Told, carry_out};
 use crate::transport::http::refusal::{Answer, Refusal};
 
 const PAGE_LIMIT: u32 = 200;
@@ -53,16 +57,28 @@ pub(crate) async fn list_rules(
 
 /// Makes a rule; there is one for each conversation of a channel, and one for all others
 #[utoipa::path(post, path = "/admin/v1/router/rules", tag = "router", request_body = NewRule,
-    responses((status = 201, body = RouterRule)))]
+    params(OnceKey), responses((status = 201, body = RouterRule, headers(
+        ("idempotency-replayed" = String, description = "true: it was made before")))))]
 pub(crate) async fn add_rule(
     State(app): State<App>,
     caller: Caller,
+    key: OnceKey,
     JsonBody(new): JsonBody<NewRule>,
-) -> Answer<(StatusCode, Json<RouterRule>)> {
+) -> Answer<Told<RouterRule>> {
     let caller = caller.allow(Scope::ChannelsWrite)?;
+    let once = key.of("router_rule.add", &new)?;
     let note = trail(&app, &caller, "router.rule_added", &new.channel, Value::Null);
-    let stored = app.channels.rules.add(&new.channel, new.rule, note).await?;
-    Ok((StatusCode::CREATED, Json(told(stored))))
+    let now = app.clock.now();
+    let add = move |tx: &mut Tx<'_>| {
+        let stored = palyra_gateway::add_rule(tx, &new.channel, &new.rule, now)?;
+        note.clone().into_iter().for_each(|entry| tx.record(entry));
+        let name = stored.id.to_string();
+        Ok((stored, name))
+    };
+    Ok(Told::created(match carry_out(&app, &caller, once, add).await? {
+        Made::Now(stored) => Made::Now(told(stored)),
+        Made::Before(id) => Made::Before(told(app.channels.rules.get(parsed(&id)?).await?)),
+    }))
 }
 
 /// One rule
@@ -125,9 +141,7 @@ pub(crate) async fn preview_route(
         let what = format!("sender has from 1 to {MAX_SENDER_CHARS} characters");
         return Err(Refusal::new(ErrorCode::CommonInvalidInput, what));
     }
-    let nobody = "preview".parse().map_err(|error: palyra_common::ids::NameParseError| {
-        Refusal::new(ErrorCode::CommonInvalidInput, error.to_string())
-    })?;
+    let nobody = parsed("preview")?;
     let event = InboundEvent {
         connector: preview.channel,
         message: nobody,

@@ -10,7 +10,10 @@ use palyra_common::api::{
 use palyra_common::runtime_contracts::Scope;
 use palyra_identity::Access;
 use palyra_storage::EngineKind;
-use palyra_vault::{Actor, NewMaster, NextStep, Rotated, SecretInfo, SecretName, SecretString};
+use palyra_storage::once::Made;
+use palyra_vault::{
+    Actor, GoesNext, NewMaster, NextStep, Rotated, SecretInfo, SecretName, SecretString,
+};
 use serde::Deserialize;
 
 use super::access::checked_limit;
@@ -18,6 +21,7 @@ use crate::app::App;
 use crate::failure::Failure;
 use crate::transport::http::body::{JsonBody, PathOf, QueryOf};
 use crate::transport::http::caller::Caller;
+use crate::transport::http::once::{OnceKey, Told};
 use crate::transport::http::refusal::{Answer, Refusal};
 
 /// Where a list of secrets goes on.
@@ -54,19 +58,28 @@ pub(crate) async fn list_secrets(
     params(("scope" = String, Path, description = "Its scope, as global or agent:ID",
             pattern = "^(global|(agent|connector|skill|principal):[A-Za-z0-9.:_-]{1,128})$"),
         ("name" = String, Path, description = "Its name within the scope",
-            pattern = r"^(?!\.{1,2}$)[A-Za-z0-9._-]{1,128}$")),
-    request_body = SecretValue, responses((status = 200, body = SecretStored)))]
+            pattern = r"^(?!\.{1,2}$)[A-Za-z0-9._-]{1,128}$"), OnceKey),
+    request_body = SecretValue, responses((status = 200, body = SecretStored, headers(
+        ("idempotency-replayed" = String, description = "true: it was stored before")))))]
 pub(crate) async fn set_secret(
     State(app): State<App>,
     caller: Caller,
     PathOf(path): PathOf<(String, String)>,
+    key: OnceKey,
     JsonBody(body): JsonBody<SecretValue>,
-) -> Answer<Json<SecretStored>> {
+) -> Answer<Told<SecretStored>> {
     let caller = caller.allow(Scope::SecretsWrite)?;
     let name = parse(&path)?;
-    let version = app.vault.set(&name, SecretString::from(body.value), &actor(&caller)).await?;
+    // Nothing may be kept of the value; the vault compares it itself.
+    let once = key.of("secret.set", &path)?;
+    let value = SecretString::from(body.value);
+    let made = app.vault.set_once(&name, value, once, &actor(&caller)).await?;
     let (scope, name) = path;
-    Ok(Json(SecretStored { scope, name, version }))
+    let stored = |version| SecretStored { scope, name, version };
+    Ok(Told::done(match made {
+        Made::Now(version) => Made::Now(stored(version)),
+        Made::Before(version) => Made::Before(stored(version)),
+    }))
 }
 
 /// Removes a secret with all its versions
@@ -105,16 +118,21 @@ pub(crate) async fn redact(
 
 /// Changes the master key; the values stay as they are
 #[utoipa::path(post, path = "/admin/v1/secrets/rotate-master", tag = "secrets",
-    request_body = RotateMaster, responses((status = 200, body = MasterRotated)))]
+    params(OnceKey), request_body = RotateMaster,
+    responses((status = 200, body = MasterRotated, headers(
+        ("idempotency-replayed" = String, description = "true: it was changed before")))))]
 pub(crate) async fn rotate_master(
     State(app): State<App>,
     caller: Caller,
+    key: OnceKey,
     JsonBody(body): JsonBody<RotateMaster>,
-) -> Answer<Json<MasterRotated>> {
+) -> Answer<Told<MasterRotated>> {
     let caller = caller.allow(Scope::SecretsWrite)?;
     if body.passphrase.is_some() || body.command.is_some() {
         caller.only_local("where the master key comes from")?;
+        key.none_with("a passphrase or a command")?;
     }
+    let once = key.of("master.rotate", &())?;
     let new = match (body.passphrase, body.command) {
         (Some(passphrase), None) => NewMaster::Passphrase(SecretString::from(passphrase)),
         (None, Some(command)) => NewMaster::Command(command),
@@ -124,20 +142,41 @@ pub(crate) async fn rotate_master(
             return Err(Refusal::new(ErrorCode::CommonInvalidInput, what));
         }
     };
-    // Whoever asks may go away; what was begun is finished.
     let engine = app.db.engine();
-    let rotating = tokio::spawn(async move { app.vault.rotate_master(new, &actor(&caller)).await });
+    // Whoever asks may go away; what was begun is finished.
+    let rotating =
+        tokio::spawn(async move { app.vault.rotate_master_once(new, once, &actor(&caller)).await });
     let rotated = rotating.await.map_err(|error| Failure::Startup(error.into()))??;
-    let next_step = next_step(&rotated, engine);
+    Ok(Told::done(match rotated {
+        Made::Now(rotated) => Made::Now(master_rotated(rotated, engine)),
+        Made::Before(rotated) => Made::Before(master_rotated(rotated, engine)),
+    }))
+}
+
+fn master_rotated(rotated: Rotated, engine: EngineKind) -> MasterRotated {
+    let next = next_step(&rotated, engine).into_iter();
+    let next: Vec<String> = next.chain(rotated.goes_next.as_ref().map(keep)).collect();
     let told = |path: Option<PathBuf>| path.map(|path| path.display().to_string());
-    Ok(Json(MasterRotated {
+    MasterRotated {
         key_id: rotated.key_id.to_string(),
         key_file: told(rotated.key_file),
         old_key_id: rotated.old_key_id.to_string(),
         old_key_file: told(rotated.old_key_file),
         rewrapped: rotated.versions,
-        next_step,
-    }))
+        next_step: (!next.is_empty()).then(|| next.join(" ")),
+    }
+}
+
+/// Before it is too late.
+fn keep(GoesNext { key_id, file }: &GoesNext) -> String {
+    let place = match file {
+        Some(file) => format!("in {}", file.display()),
+        None => "in the keyring".into(),
+    };
+    format!(
+        "The next change removes the oldest key that is kept, {key_id}, {place}: copy it first if \
+         there are backups that need it."
+    )
 }
 
 fn next_step(rotated: &Rotated, engine: EngineKind) -> Option<String> {
