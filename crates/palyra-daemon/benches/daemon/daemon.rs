@@ -11,13 +11,12 @@ use palyra_testkit::process::{Builder, Process};
 
 pub(crate) const LIMIT: Duration = Duration::from_secs(60);
 
-/// On free ports, with its key in the folder, and for any number of requests.
+/// On free ports, with its key in the folder, and otherwise as it is without any configuration.
 pub(crate) fn palyrad(folder: &Path) -> Builder {
     Process::builder(env!("CARGO_BIN_EXE_palyrad"))
         .ready_line("palyrad is ready")
         .args(["--http-bind", "127.0.0.1:0", "--grpc-bind", "127.0.0.1:0"])
         .env("XDG_CONFIG_HOME", folder.join("config"))
-        .env("PALYRA_HTTP_REQUESTS_PER_SECOND", "0")
         // They are of the bench, and the daemon would wonder about them.
         .env_remove("PALYRA_BENCH_OUT")
         .env_remove("PALYRA_BENCH_IDLE_SECONDS")

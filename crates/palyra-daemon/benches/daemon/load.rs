@@ -10,9 +10,11 @@ use crate::daemon::LIMIT;
 
 const CONNECTIONS: usize = 8;
 
-/// How many requests were answered within `span`, over kept connections without pipelining.
-pub(crate) async fn answered(at: SocketAddr, request: &[u8], span: Duration) -> usize {
-    let clients = (0..CONNECTIONS).map(|_| tokio::spawn(client(at, request.to_vec(), span)));
+/// How many requests were answered within `span`, over kept connections without pipelining. Each
+/// connection has its share of `requests`, and makes one after the other.
+pub(crate) async fn answered(at: SocketAddr, requests: &[Vec<u8>], span: Duration) -> usize {
+    let shares = requests.chunks(requests.len().div_ceil(CONNECTIONS));
+    let clients = shares.map(|share| tokio::spawn(client(at, share.to_vec(), span)));
     let mut count = 0;
     for client in clients.collect::<Vec<_>>() {
         count += tokio::time::timeout(span + LIMIT, client).await.unwrap().unwrap();
@@ -20,14 +22,17 @@ pub(crate) async fn answered(at: SocketAddr, request: &[u8], span: Duration) -> 
     count
 }
 
-async fn client(at: SocketAddr, request: Vec<u8>, span: Duration) -> usize {
+async fn client(at: SocketAddr, requests: Vec<Vec<u8>>, span: Duration) -> usize {
     let mut stream = TcpStream::connect(at).await.unwrap();
     stream.set_nodelay(true).unwrap();
     let mut buffer = vec![0u8; 16 * 1_024];
     let deadline = Instant::now() + span;
     let mut count = 0;
-    while Instant::now() < deadline {
-        stream.write_all(&request).await.unwrap();
+    for request in requests.iter().cycle() {
+        if Instant::now() >= deadline {
+            break;
+        }
+        stream.write_all(request).await.unwrap();
         read_answer(&mut stream, &mut buffer).await;
         count += 1;
     }
