@@ -50,7 +50,7 @@ fn a_token_comes_from_the_environment_too() {
 }
 
 /// What a browser is answered that uses `link`.
-fn used(host: &str, link: &str) -> String {
+pub(crate) fn used(host: &str, link: &str) -> String {
     let (path, host) = (link.strip_prefix(host).unwrap(), host.strip_prefix("http://").unwrap());
     let mut stream = std::net::TcpStream::connect(host).unwrap();
     let ask = format!(

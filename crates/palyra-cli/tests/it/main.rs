@@ -13,4 +13,5 @@ mod json;
 mod master_key;
 mod secrets;
 mod service;
+mod shapes;
 mod world;

@@ -17,7 +17,7 @@ const PASSPHRASE_BYTES: usize = 4 << 10;
 ///
 /// The values stay as they are. A backup that was made before needs the old key for its secrets,
 /// which is kept beside the key file or in the keyring, by its id; there restoring finds it. The
-/// last 32 old keys are kept. A passphrase or a command of before is not: that is up to you.
+/// last 32 old keys are kept, and it is told which one goes next. A passphrase or a command of before is not: that is up to you.
 /// Nodes that share a database have a copy of the key each: until it is renewed, they can read no
 /// secret.
 #[derive(Debug, clap::Args)]
@@ -47,8 +47,10 @@ pub(super) async fn run(context: &Context, arguments: Arguments) -> Outcome {
     let ask = || prompt::new_secret(out, "New passphrase: ", PASSPHRASE_BYTES);
     let passphrase = arguments.ask_passphrase.then(ask).transpose()?;
     let command = Some(arguments.key_command).filter(|command| !command.is_empty());
-    let rotated = client.rotate_master(&RotateMaster { passphrase, command }).await?;
-    out.show(&rotated, text)
+    let progress = out.progress("{spinner} changing the master key, {elapsed}");
+    let rotated = client.rotate_master(&RotateMaster { passphrase, command }).await;
+    progress.finish_and_clear();
+    out.show(&rotated?, text)
 }
 
 fn text(_: &Output, rotated: &MasterRotated) -> String {
