@@ -75,6 +75,12 @@ pub const MIGRATIONS: &[Migration] = &[
         oldest_binary: 7,
         text: include_str!("../migrations/0008_runs.sql"),
     },
+    Migration {
+        version: 9,
+        name: "names and places",
+        oldest_binary: 9,
+        text: include_str!("../migrations/0009_names_and_places.sql"),
+    },
 ];
 
 /// The newest schema that this program knows.

@@ -15,7 +15,9 @@ use crate::store::outbox::Whose;
 use crate::store::{outbox, outbox_lanes};
 
 impl Outbox {
-    /// Writes down what came of attempts. One whose entry somebody else has by now is left alone.
+    /// Writes down what came of attempts. One whose entry somebody else has by now is left alone. If
+    /// one was delivered under the name of another message, all are refused: a message of the platform
+    /// settles one entry.
     pub async fn settle(&self, repeat: Repeat, settled: Vec<Settled>) -> Result<(), ChannelError> {
         crash_point!("outbox.before_settle_commit");
         let (now, dice) = (self.clock.now(), self.dice.clone());
@@ -110,7 +112,8 @@ impl Outbox {
         }
     }
 
-    /// Writes down what the platform said became of an entry.
+    /// Writes down what the platform said became of an entry. A message that has settled another one
+    /// says nothing about this one.
     pub async fn reconciled(
         &self,
         lease: &Lease,
@@ -125,6 +128,12 @@ impl Outbox {
             lease.fence(tx)?;
             let queue = known_queue(tx, &key.connector)?;
             let Some(stored) = outbox::lock(tx, &key)? else { return Ok(()) };
+            let found = match &native {
+                Some(native) if outbox::ended::is_taken(tx, &stored, native)? => {
+                    Reconciled::StillUnknown
+                }
+                Some(_) | None => found,
+            };
             let changing = changing(&queue, &stored, repeat, now, dice.roll());
             let note = Note { native: native.clone(), ..Note::default() };
             changing.apply(tx, &stored, Event::Reconciled(found), &note)?;

@@ -1,8 +1,9 @@
 //! `connector_status`: what the node that runs a connector last said about it.
 
 use palyra_common::ids::ConnectorId;
-use palyra_common::runtime_contracts::ConnectorLiveness;
+use palyra_common::runtime_contracts::{ConnectorContact, ConnectorLiveness};
 use palyra_common::time::Timestamp;
+use palyra_policy::connector::{contact, silent_since};
 use palyra_storage::{Row, Sql, StorageError, Tx, params, sql};
 
 use super::{from_json, to_json};
@@ -40,6 +41,18 @@ pub struct ConnectorStatus {
     pub last_error_at: Option<Timestamp>,
     /// When this was said.
     pub told_at: Timestamp,
+}
+
+impl ConnectorStatus {
+    /// Whether the platform was heard when this was said.
+    pub fn contact(&self) -> ConnectorContact {
+        contact(&self.connection.contact_facts(), self.told_at)
+    }
+
+    /// Since when it is not, though there is a connection.
+    pub fn silent_since(&self) -> Option<Timestamp> {
+        silent_since(&self.connection.contact_facts(), self.told_at)
+    }
 }
 
 pub(crate) fn save(

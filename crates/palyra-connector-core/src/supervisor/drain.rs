@@ -261,23 +261,29 @@ impl Drain {
     }
 
     /// The database refuses what came of some attempt, and will again: the others do not wait for it.
-    /// It stays under way, as one that nobody makes.
     async fn settle_one_by_one(&mut self) {
         for settled in std::mem::take(&mut self.unsettled) {
             match self.shared.outbox.settle(self.repeat, vec![settled.clone()]).await {
                 Ok(()) => {}
-                Err(error) if is_refusal(&error) => {
-                    let (connector, error) = (&self.connector.id, describe(&error));
-                    let envelope = &settled.begun.stored.key.envelope;
-                    tracing::error!(%connector, %envelope, error, "an outcome cannot be kept");
-                    self.in_doubt = true;
-                }
+                Err(error) if is_refusal(&error) => self.doubt(settled, &error).await,
                 Err(error) => {
                     self.tell_waiting(&error);
                     self.unsettled.push(settled);
                 }
             }
         }
+    }
+
+    /// What came of an attempt cannot be kept, as when it was delivered under the name of another
+    /// message: nobody knows then what became of it. If not even that can be kept, it stays under way,
+    /// as one that nobody makes.
+    async fn doubt(&mut self, settled: Settled, error: &ChannelError) {
+        let (connector, error) = (&self.connector.id, describe(error));
+        let envelope = &settled.begun.stored.key.envelope;
+        tracing::error!(%connector, %envelope, error, "an outcome cannot be kept");
+        let report = unclear("what came of it could not be kept");
+        let doubted = vec![Settled { report, ..settled }];
+        self.in_doubt |= self.shared.outbox.settle(self.repeat, doubted).await.is_err();
     }
 
     fn tell_waiting(&self, error: &ChannelError) {
@@ -314,6 +320,9 @@ fn is_refusal(error: &ChannelError) -> bool {
         | ChannelError::NotNow { .. }
         | ChannelError::Parts { .. }
         | ChannelError::LaneFull { .. }
+        | ChannelError::NotHere(_)
+        | ChannelError::NotCapable { .. }
+        | ChannelError::Platform { .. }
         | ChannelError::Invalid(_) => true,
     }
 }

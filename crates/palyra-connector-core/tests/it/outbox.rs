@@ -5,7 +5,9 @@ use std::sync::Arc;
 use palyra_common::error::ErrorCode;
 use palyra_common::runtime_contracts::{DeadLetterReason, OutboxState, RetryClass};
 use palyra_common::time::{Clock, Duration};
-use palyra_connector_core::{Attempt, Due, Enqueued, Outbox, Release, Report, SystemDice};
+use palyra_connector_core::{
+    Attempt, Due, Enqueued, Operation, Outbox, Release, Report, SystemDice,
+};
 use palyra_policy::outbox::{Reconciled, Repeat, Resolution};
 
 use crate::world::{
@@ -30,6 +32,7 @@ on_every_engine!(
     a_paused_connector_keeps_its_queue_and_its_age,
     what_cannot_be_is_refused,
     what_a_platform_says_is_kept_whatever_it_says,
+    a_message_that_is_found_settles_one_entry,
 );
 
 async fn a_message_goes_out_once_however_often_it_is_wanted(world: World) {
@@ -337,4 +340,28 @@ async fn what_a_platform_says_is_kept_whatever_it_says(world: World) {
     let told = world.stored("m1").await.last_error.unwrap();
     assert!(told.starts_with("no …"), "{told}");
     assert_eq!(told.chars().count(), 1_000);
+}
+
+/// Two that say the same are in doubt, and the platform shows one.
+async fn a_message_that_is_found_settles_one_entry(world: World) {
+    let found = async |name: &str| {
+        let (lease, native) = (&world.lease, Some("n1".parse().unwrap()));
+        let (there, key) = (Reconciled::Delivered, key(name, 0));
+        world.outbox.reconciled(lease, Repeat::Never, &key, there, native).await.unwrap();
+    };
+    for name in ["m1", "m2"] {
+        world.enqueue(name, "a").await;
+        assert_eq!(world.round(&unclear()).await, [name]);
+        found(name).await;
+    }
+    assert_eq!(world.state("m1", 0).await, None, "it has ended");
+    let second = world.stored("m2").await;
+    assert_eq!((second.entry.state, second.aside), (OutboxState::Unknown, true));
+    // A change is no message: it says which one it is about.
+    let mut change = World::envelope("m3", "a", &["x"]);
+    change.parts = vec![Operation::Delete { message: "n1".parse().unwrap() }];
+    world.outbox.enqueue(change).await.unwrap();
+    let done = Report::Delivered { native: Some("n1".parse().unwrap()) };
+    assert_eq!(world.round(&done).await, ["m3"]);
+    assert_eq!(world.state("m3", 0).await, None, "it has ended");
 }

@@ -3,7 +3,7 @@
 use palyra_common::ids::{ConnectorId, ConversationId, EnvelopeId, NativeMessageId};
 use palyra_common::runtime_contracts::OutboxState;
 use palyra_common::time::Timestamp;
-use palyra_storage::{Sql, StorageError, Tx, claim_sql, params, sql};
+use palyra_storage::{Param, Sql, StorageError, Tx, claim_sql, params, sql};
 
 use super::{Stored, key_params, lane_params};
 use crate::operation::{EntryKey, Operation};
@@ -41,6 +41,11 @@ const DELIVER: Sql = sql!(
 /// Where an envelope is that was enqueued before, ended or not.
 const FIND: Sql =
     sql!("SELECT state FROM outbox WHERE connector_id = $1 AND envelope_id = $2 AND part = 0");
+
+const NAMED: Sql = sql!(
+    "SELECT part FROM outbox
+     WHERE connector_id = $1 AND conversation = $2 AND native_message_id = $3"
+);
 
 const ENDED: Sql = sql!(
     "SELECT state FROM outbox
@@ -87,7 +92,7 @@ pub(crate) fn end(
         part,
         ended.entry.state.as_str().into(),
         ended.entry.attempts.into(),
-        native.map(NativeMessageId::as_str).into(),
+        name(ended, native),
         ended.changed_at.into(),
     ];
     tx.execute(&END, &params).map(drop)
@@ -97,7 +102,7 @@ pub(crate) fn end(
 pub(crate) type Delivered<'a> = (&'a Stored, i64, Option<&'a NativeMessageId>);
 
 /// Ends entries as delivered, and says of each whether nobody else had it by then. Their lanes are
-/// locked.
+/// locked. All are refused if one of them has a name that another message has.
 pub(crate) fn deliver(
     tx: &mut Tx<'_>,
     delivered: &[Delivered<'_>],
@@ -105,11 +110,28 @@ pub(crate) fn deliver(
 ) -> Result<Vec<bool>, StorageError> {
     let sets = delivered.iter().map(|(stored, token, native)| {
         let [connector, conversation, seq] = lane_params(stored);
-        let native = native.map(NativeMessageId::as_str).into();
-        [connector, conversation, seq, (*token).into(), native, at.into()]
+        [connector, conversation, seq, (*token).into(), name(stored, *native), at.into()]
     });
     let ended = tx.execute_many(&DELIVER, sets)?;
     Ok(ended.into_iter().map(|changed| changed == 1).collect())
+}
+
+/// The name under which an entry is known on the platform. A change is no message, and says itself
+/// which one it is about.
+fn name<'a>(ended: &Stored, native: Option<&'a NativeMessageId>) -> Param<'a> {
+    let native = native.filter(|_| matches!(ended.operation, Operation::Send { .. }));
+    native.map(NativeMessageId::as_str).into()
+}
+
+/// Whether an entry has ended under this name of the platform.
+pub(crate) fn is_taken(
+    tx: &mut Tx<'_>,
+    stored: &Stored,
+    native: &NativeMessageId,
+) -> Result<bool, StorageError> {
+    let (connector, conversation) = (stored.key.connector.as_str(), stored.conversation.as_str());
+    let params = params![connector, conversation, native.as_str()];
+    Ok(tx.query_opt(&NAMED, params, |row| row.get::<i64>(0))?.is_some())
 }
 
 /// The state of the first part of an envelope, if it was ever enqueued.

@@ -29,10 +29,11 @@ fn never_filled(schema: i64) -> &'static [&'static str] {
             "inbound_events",
             "inbound_cursors",
         ],
-        // Nothing ran the engine.
-        8 => &[
+        // Nothing ran the engine, and echo has no connection to take up again.
+        8 | 9 => &[
             "blob_trash",
             "inbound_cursors",
+            "connector_resume",
             "agents",
             "sessions",
             "runs",
@@ -42,7 +43,7 @@ fn never_filled(schema: i64) -> &'static [&'static str] {
             "budgets",
             "budget_reservations",
         ],
-        _ => &["blob_trash", "inbound_cursors"],
+        _ => &["blob_trash", "inbound_cursors", "connector_resume"],
     }
 }
 

@@ -176,6 +176,10 @@ const ROWS: &[Sql] = &[
          VALUES ('echo:default', 'n', 'running', '{}', 0, 1)"
     ),
     sql!(
+        "INSERT INTO connector_resume (connector_id, state, token, position, saved_at)
+         VALUES ('echo:default', 'session 1', 1, 1, 1)"
+    ),
+    sql!(
         "INSERT INTO blob_trash (generation, sha256)
          VALUES ('old', 'trash')"
     ),

@@ -57,6 +57,7 @@ async fn every_table_is_bounded_or_has_a_rule(world: World) {
         "connectors",
         "inbound_cursors",
         "connector_status",
+        "connector_resume",
         // One row per conversation that has a rule of its own.
         "router_rules",
         // A thousand per connector.
