@@ -24,7 +24,7 @@ mod tools;
 pub use access::{Role, Scope, SkillTrustState};
 pub use auxiliary::{AuxiliaryTaskKind, AuxiliaryTaskState};
 pub use channels::{
-    BroadcastStrategy, ConnectorEventKind, ConnectorLiveness, ConnectorReadiness,
+    BroadcastStrategy, ConnectorContact, ConnectorEventKind, ConnectorLiveness, ConnectorReadiness,
     ConnectorSaturation, DirectMessagePolicy, InboundScope, InboundState, RouteReason,
 };
 pub use descriptor::{ContractDescriptor, ContractValue, ParseContractError};

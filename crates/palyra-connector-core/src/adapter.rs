@@ -1,22 +1,26 @@
 //! What a platform implements.
 
+mod context;
+
 use std::any::Any;
 use std::future::Future;
 use std::pin::Pin;
 use std::sync::Arc;
 
-use palyra_common::ids::NativeMessageId;
-use palyra_common::time::{Duration, Timestamp};
+use palyra_common::ids::{ConversationId, NativeMessageId};
+use palyra_common::time::Timestamp;
 use palyra_policy::outbox::{Reconciled, Repeat};
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 use serde_json::Value;
 use tokio::sync::watch;
 
-use crate::inbound::{Accepted, Inbound, InboundEvent};
+use crate::Reason;
+use crate::inbound::AuthorKind;
 use crate::outbox::Report;
 use crate::store::connectors::Connector;
 use crate::store::outbox::Stored;
-use crate::{ChannelError, Reason};
+
+pub use context::{Accepting, AdapterContext};
 
 /// Something that is waited for.
 pub type Waiting<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
@@ -44,8 +48,14 @@ pub trait ConnectorAdapter: Send + Sync {
     /// Finds out what became of an attempt. Never guesses.
     fn reconcile<'a>(&'a self, entry: &'a Stored) -> Waiting<'a, Found>;
 
-    /// How the connection is.
-    fn snapshot(&self) -> RuntimeSnapshot;
+    /// Reads what was said in a conversation, as the platform has it now, the newest first. Asked
+    /// only if [`Capabilities::history`] says so, and for what contains a text only if
+    /// [`Capabilities::search`] does. Changes nothing.
+    fn read<'a>(&'a self, wanted: &'a Reading) -> Waiting<'a, Result<Vec<OnPlatform>, Reason>>;
+
+    /// Shows in a conversation that somebody is about to say something, for as long as the platform
+    /// shows that. Asked only if [`Capabilities::typing`] says so. May be lost; nothing depends on it.
+    fn typing<'a>(&'a self, conversation: &'a ConversationId) -> Waiting<'a, Result<(), Reason>>;
 }
 
 /// What a platform can do, with its limits as numbers.
@@ -61,9 +71,14 @@ pub struct Capabilities {
     pub threads: bool,
     /// Whether what was said can be read.
     pub history: bool,
+    /// Whether that can be asked for what contains a text.
+    pub search: bool,
+    /// Whether it can be shown that somebody is about to say something.
+    pub typing: bool,
     /// The longest text of one message, in UTF-16 code units.
     pub max_text: usize,
-    /// Whether the same message twice is one.
+    /// Whether the same message twice is one. A time counts from the beginning of the first attempt
+    /// to the beginning of the last, which may take as long as attempts do.
     pub repeat: Repeat,
 }
 
@@ -104,39 +119,32 @@ pub enum End {
     Misconfigured(Reason),
 }
 
-/// How a connection is.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(default)]
-pub struct RuntimeSnapshot {
-    /// Since when it has been connected.
-    pub connected_since: Option<Timestamp>,
-    /// When the platform last sent anything.
-    pub last_event_at: Option<Timestamp>,
-    /// When the platform last said that it is there.
-    pub last_ack_at: Option<Timestamp>,
-    /// How long that took.
-    pub ack_latency: Option<Duration>,
-    /// How often the connection was made anew.
-    pub reconnects: u64,
+/// What of a conversation is to be read.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Reading {
+    /// Which conversation.
+    pub conversation: ConversationId,
+    /// Only what was said before this message.
+    pub before: Option<NativeMessageId>,
+    /// Only what contains this text, whether in capitals or not.
+    pub containing: Option<String>,
+    /// So many messages at most.
+    pub limit: u32,
 }
 
-/// What an adapter is given.
-#[derive(Clone)]
-pub struct AdapterContext {
-    pub(crate) connector: Arc<Connector>,
-    pub(crate) inbound: Inbound,
-}
-
-impl AdapterContext {
-    /// The connector as it was when the adapter was started.
-    pub fn connector(&self) -> &Connector {
-        &self.connector
-    }
-
-    /// Hands a message over. When this returns, it is kept.
-    pub async fn accept(&self, event: InboundEvent) -> Result<Accepted, ChannelError> {
-        self.inbound.accept(event).await
-    }
+/// A message as the platform has it now.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct OnPlatform {
+    /// Its name.
+    pub message: NativeMessageId,
+    /// Who said it, by the platform's name.
+    pub sender: String,
+    /// What kind of author that is.
+    pub author: AuthorKind,
+    /// When, by the platform's clock.
+    pub at: Timestamp,
+    /// What it says now.
+    pub text: String,
 }
 
 /// Makes adapters.

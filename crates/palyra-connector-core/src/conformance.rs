@@ -5,6 +5,7 @@
 //! [`Platform`], which does as it is told and can be looked at. [`connector_conformance!`] stamps a
 //! test for each story.
 
+mod asked;
 mod doubts;
 mod failures;
 mod node;
@@ -51,6 +52,9 @@ pub trait Platform: Send + Sync {
     /// arrived twice is there twice.
     fn arrived(&self, connector: &ConnectorId) -> Vec<Arrived>;
 
+    /// The conversations in which a connector has shown that it is about to say something, in order.
+    fn typed(&self, connector: &ConnectorId) -> Vec<String>;
+
     /// Somebody says something on the platform. It comes in through the connector, or for a platform
     /// that nobody speaks on, through `inbound`. Told again, it comes in again, as platforms do.
     fn says<'a>(
@@ -79,6 +83,9 @@ pub enum Weather {
     Refuses,
     /// It refuses the credential.
     RefusesCredential,
+    /// There is a connection, on which it answers no heartbeat. A platform that answers some in other
+    /// weather does so several times a second.
+    Silent,
 }
 
 /// A message that has arrived.
@@ -173,4 +180,10 @@ stories! {
     DeathAfter a_death_after_the_platform_took_it_sends_nothing_twice => doubts::died_after,
     /// What comes in again, from however many sides at once, is answered once.
     Redelivery what_comes_in_again_is_answered_once => received::again,
+    /// What was said can be read from the platform, where it says so.
+    History what_was_said_can_be_read_from_the_platform => asked::read_back,
+    /// That somebody is about to say something is shown, where the platform says so, and said by nobody.
+    Typing typing_is_shown_and_says_nothing => asked::typing,
+    /// A platform that answers no heartbeats any more is told as silent, whatever else works.
+    Contact a_platform_that_stops_to_answer_is_silent => asked::not_heard,
 }

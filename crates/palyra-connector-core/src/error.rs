@@ -51,6 +51,25 @@ pub enum ChannelError {
         /// How many may wait.
         most: u32,
     },
+    /// The connector does not run on this node, if it runs at all.
+    #[error("{0} does not run here, so its platform cannot be asked")]
+    NotHere(ConnectorId),
+    /// The platform cannot do that.
+    #[error("the platform of {connector} cannot {what}")]
+    NotCapable {
+        /// Whose platform.
+        connector: ConnectorId,
+        /// What it cannot do: `search what was said`.
+        what: &'static str,
+    },
+    /// The platform was asked and has not done it.
+    #[error("the platform of {connector} did not answer as it should: {reason}")]
+    Platform {
+        /// Whose platform.
+        connector: ConnectorId,
+        /// Why, in its words.
+        reason: String,
+    },
     /// It makes no sense.
     #[error("{0}")]
     Invalid(String),
@@ -69,6 +88,9 @@ impl ChannelError {
             Self::NotNow { .. } => ErrorCode::CommonConflict,
             Self::Parts { .. } | Self::Invalid(_) => ErrorCode::CommonInvalidInput,
             Self::LaneFull { .. } => ErrorCode::ChannelQueueFull,
+            Self::NotHere(_) => ErrorCode::ChannelNotHere,
+            Self::NotCapable { .. } => ErrorCode::ChannelNotCapable,
+            Self::Platform { .. } => ErrorCode::ChannelPlatformFailed,
             Self::Storage(error) => error.code(),
         }
     }
@@ -82,6 +104,9 @@ impl ChannelError {
             | Self::NoDeadLetter { .. }
             | Self::NotNow { .. }
             | Self::Parts { .. }
+            | Self::NotHere(_)
+            | Self::NotCapable { .. }
+            | Self::Platform { .. }
             | Self::Invalid(_)
             | Self::LaneFull { .. } => StableErrorEnvelope::new(self.code(), describe(self)),
         }

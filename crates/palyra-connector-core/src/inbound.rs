@@ -11,7 +11,8 @@ use palyra_policy::route::{Audience, Author, Mentioned};
 use palyra_storage::{Database, StorageError, Topic, Tx, crash_point};
 use serde::{Deserialize, Serialize};
 
-use crate::store::{inbound_cursors, inbound_events};
+use crate::resume::{ResumeState, Save};
+use crate::store::{connector_resume, inbound_cursors, inbound_events};
 use crate::{ChannelError, Dice, Outgoing};
 
 /// Told when something came in that could not be decided at once.
@@ -166,21 +167,48 @@ impl Inbound {
     /// nothing. However often and on however many nodes the same message is handed over, it is
     /// decided once.
     pub async fn accept(&self, event: InboundEvent) -> Result<Accepted, ChannelError> {
+        self.accept_with(event, None).await
+    }
+
+    /// The same, and in the same transaction saves where the connection can be taken up again.
+    pub(crate) async fn accept_with(
+        &self,
+        event: InboundEvent,
+        save: Option<Save>,
+    ) -> Result<Accepted, ChannelError> {
         let (now, asked) = (self.clock.now(), self.asked());
         let accept = move |tx: &mut Tx<'_>| -> Result<Accepted, StorageError> {
-            if !inbound_events::add(tx, &event, now)? {
-                return Ok(Accepted::Before);
+            let accepted = keep(tx, &asked, &event, now)?;
+            // The last, so that others wait for it no longer than they must.
+            if let Some(save) = &save {
+                connector_resume::save(tx, &event.connector, save, now)?;
             }
-            if let Some(cursor) = &event.cursor {
-                inbound_cursors::advance(tx, &event.connector, &event.conversation, cursor)?;
-            }
-            let received = Received::new(now);
-            decide(tx, &asked, &event, &received, now)
+            Ok(accepted)
         };
         crash_point!("inbound.before_commit");
         let accepted = self.db.write(accept).await?;
         crash_point!("inbound.after_commit");
         Ok(accepted)
+    }
+
+    /// Where a connection can be taken up again.
+    pub(crate) async fn saved_resume(
+        &self,
+        connector: &ConnectorId,
+    ) -> Result<Option<ResumeState>, ChannelError> {
+        let connector = connector.clone();
+        let saved = self.db.read(move |tx| connector_resume::get(tx, &connector)).await?;
+        saved.map(|state| ResumeState::new(&state)).transpose()
+    }
+
+    pub(crate) async fn save_resume(
+        &self,
+        connector: &ConnectorId,
+        save: Save,
+    ) -> Result<(), ChannelError> {
+        let (connector, now) = (connector.clone(), self.clock.now());
+        let write = move |tx: &mut Tx<'_>| connector_resume::save(tx, &connector, &save, now);
+        Ok(self.db.write(write).await?)
     }
 
     /// Decides about messages that could not be decided when they came in. Says how many are
@@ -236,6 +264,22 @@ struct Asked {
     dice: Arc<dyn Dice>,
     sink: Arc<dyn InboundSink>,
     outgoing: Arc<dyn Outgoing>,
+}
+
+/// Keeps a message and decides about it, unless it had come in before.
+fn keep(
+    tx: &mut Tx<'_>,
+    asked: &Asked,
+    event: &InboundEvent,
+    now: Timestamp,
+) -> Result<Accepted, StorageError> {
+    if !inbound_events::add(tx, event, now)? {
+        return Ok(Accepted::Before);
+    }
+    if let Some(cursor) = &event.cursor {
+        inbound_cursors::advance(tx, &event.connector, &event.conversation, cursor)?;
+    }
+    decide(tx, asked, event, &Received::new(now), now)
 }
 
 /// Asks the sink, and writes down its decision or that there is none yet.

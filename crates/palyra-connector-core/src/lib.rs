@@ -7,7 +7,8 @@
 //!
 //! - [`Operation`], [`Envelope`]: what is sent. [`Outgoing`]: takes out of a text what may not be.
 //! - [`ConnectorAdapter`]: what a platform implements.
-//! - [`ConnectorSupervisor`]: runs adapters and sends what is due through them.
+//! - [`ConnectorSupervisor`]: runs adapters and sends what is due through them. [`Platforms`]: asks
+//!   those that run here.
 //! - [`Connectors`]: the instances that an operator has set up.
 //! - [`Outbox`]: the queue, and what humans decide about its entries.
 //! - [`Inbound`]: what came in, handed once to whoever implements [`InboundSink`].
@@ -18,6 +19,7 @@
 mod adapter;
 #[cfg(feature = "conformance")]
 pub mod conformance;
+mod connection;
 mod connectors;
 mod error;
 mod feed;
@@ -28,15 +30,17 @@ mod outbox;
 mod outgoing;
 mod reason;
 mod restored;
+mod resume;
 mod retention;
 mod split;
 mod store;
 mod supervisor;
 
 pub use adapter::{
-    AdapterContext, AdapterRegistry, Admission, Capabilities, ConnectorAdapter, End, Found, Permit,
-    RuntimeSnapshot, Waiting,
+    Accepting, AdapterContext, AdapterRegistry, Admission, Capabilities, ConnectorAdapter, End,
+    Found, OnPlatform, Permit, Reading, Waiting,
 };
+pub use connection::{Connected, RuntimeSnapshot};
 pub use connectors::{Connectors, Trail, connector, set_up};
 pub use error::ChannelError;
 pub use history::{Said, What, history};
@@ -49,9 +53,10 @@ pub use outbox::{
 pub use outgoing::{CleanText, Outgoing};
 pub use reason::Reason;
 pub use restored::{CameBack, settle_what_came_back};
+pub use resume::ResumeState;
 pub use retention::rules;
 pub use store::connector_events::ConnectorEvent;
 pub use store::connector_status::ConnectorStatus;
 pub use store::connectors::Connector;
 pub use store::outbox::Stored;
-pub use supervisor::{ConnectorSupervisor, Pulse, Statuses, SupervisorOptions};
+pub use supervisor::{ConnectorSupervisor, Platforms, Pulse, Statuses, SupervisorOptions};

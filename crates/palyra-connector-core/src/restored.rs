@@ -6,7 +6,7 @@ use palyra_storage::{StorageError, Tx};
 
 use crate::connectors::note;
 use crate::outbox::doubt_what_came_back;
-use crate::store::{connectors, inbound_events, outbox};
+use crate::store::{connector_resume, connectors, inbound_events, outbox};
 
 /// So many of the messages that are set aside are named one by one.
 const NAMED: u32 = 100;
@@ -26,6 +26,8 @@ pub struct CameBack {
 /// made: to send a message, or to answer one. Both wait for a human.
 pub fn settle_what_came_back(tx: &mut Tx<'_>, now: Timestamp) -> Result<CameBack, StorageError> {
     let in_doubt = doubt_what_came_back(tx, now)?;
+    // The platform would send again what came after the backup, and has been answered since.
+    connector_resume::clear(tx)?;
     let mut held = 0;
     for connector in connectors::all(tx)? {
         let count = outbox::count_aside(tx, &connector.id, OutboxState::Held, u32::MAX)?;

@@ -1,6 +1,7 @@
 //! One file per table: its statements and what its rows mean. Nothing else spells a column.
 
 pub(crate) mod connector_events;
+pub(crate) mod connector_resume;
 pub(crate) mod connector_status;
 pub(crate) mod connectors;
 pub(crate) mod inbound_cursors;

@@ -1,12 +1,15 @@
 //! Runs adapters, each on its own: one that hangs, floods or dies delays no other.
 
 mod drain;
+mod here;
 mod lives;
+mod platforms;
 mod pulse;
 mod status;
 mod worker;
 
 use std::sync::Arc;
+use std::sync::atomic::AtomicI64;
 use std::time::Duration;
 
 use palyra_common::time::Clock;
@@ -16,7 +19,9 @@ use tokio::time::MissedTickBehavior;
 
 use crate::adapter::AdapterRegistry;
 use crate::{Connectors, Dice, Inbound, InboundSink, Outbox, Outgoing};
+use here::Here;
 use lives::Lives;
+pub use platforms::Platforms;
 pub use pulse::Pulse;
 pub use status::Statuses;
 
@@ -58,6 +63,9 @@ pub(crate) struct Shared {
     pub(crate) outbox: Outbox,
     pub(crate) inbound: Inbound,
     pub(crate) statuses: Statuses,
+    here: Here,
+    /// The places of what comes in, whichever adapter hands it over.
+    positions: Arc<AtomicI64>,
     pub(crate) takeover_grace: Option<Duration>,
 }
 
@@ -72,11 +80,14 @@ impl ConnectorSupervisor {
     pub fn new(options: SupervisorOptions) -> Self {
         let SupervisorOptions { db, leases, clock, dice, adapters, sink, .. } = options;
         let (outgoing, takeover_grace) = (options.outgoing, options.takeover_grace);
+        let here = Here::default();
         let shared = Shared {
             connectors: Connectors::new(db.clone(), clock.clone()),
             outbox: Outbox::new(db.clone(), clock.clone(), dice.clone()),
             inbound: Inbound::new(db.clone(), clock.clone(), dice.clone(), sink, outgoing),
-            statuses: Statuses::new(db.clone(), clock.clone()),
+            statuses: Statuses::new(db.clone(), clock.clone(), here.clone()),
+            here,
+            positions: Arc::default(),
             db,
             leases,
             clock,
@@ -96,6 +107,11 @@ impl ConnectorSupervisor {
     /// How connectors do, for whoever asks.
     pub fn statuses(&self) -> Statuses {
         self.shared.statuses.clone()
+    }
+
+    /// The platforms of what runs here, for whoever asks them.
+    pub fn platforms(&self) -> Platforms {
+        Platforms::new(self.shared.here.clone())
     }
 
     /// Whether it works, for whoever asks.

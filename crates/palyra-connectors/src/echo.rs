@@ -9,12 +9,13 @@ mod tests;
 
 use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use palyra_common::time::{Clock, Duration, Timestamp};
+use palyra_common::ids::ConversationId;
+use palyra_common::time::{Clock, Duration};
 use palyra_connector_core::{
-    AdapterContext, Admission, Capabilities, Connector, ConnectorAdapter, End, Found, Operation,
-    Permit, Report, RuntimeSnapshot, Stored, Waiting,
+    AdapterContext, Admission, Capabilities, Connected, Connector, ConnectorAdapter, End, Found,
+    OnPlatform, Operation, Permit, Reading, Reason, Report, Stored, Waiting,
 };
 use palyra_policy::outbox::{Reconciled, Repeat};
 use palyra_storage::crash_point;
@@ -22,13 +23,16 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use tokio::sync::watch;
 
-pub use faults::{Fault, Faults};
-pub use ledger::Line;
+pub use faults::{ConnectionFault, Fault, Faults};
+pub use ledger::{Line, Typing};
 
 use ledger::Ledger;
 
 /// The kind of this connector.
 pub const KIND: &str = "echo";
+
+/// Nobody listens more often than that.
+const MIN_HEARTBEAT: Duration = Duration::from_millis(100);
 
 /// What an operator chooses.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -36,12 +40,16 @@ pub const KIND: &str = "echo";
 pub struct EchoSettings {
     /// The name of the file that keeps what was sent, one JSON object to a line. It is in the
     /// daemon's own folder, wherever that is: whoever may set this may not choose where to write.
-    /// Nothing: it is kept in memory, as much of it as is shown.
+    /// Nothing: the last thousand or so are kept in memory, which ends with the daemon, and with it
+    /// what is known of them.
     pub ledger: Option<String>,
     /// Whether the same message twice is one.
     pub deduplicate: bool,
-    /// For how long the platform remembers a message when it deduplicates.
+    /// For how long after a message has arrived another one of the same key is the same. Later it is
+    /// a second one.
     pub remembers_for: Duration,
+    /// How often it answers a heartbeat: 100 milliseconds at least.
+    pub heartbeat: Duration,
     /// Whether it can be asked what became of a message.
     pub tells_history: bool,
     /// How it fails.
@@ -54,6 +62,7 @@ impl Default for EchoSettings {
             ledger: None,
             deduplicate: true,
             remembers_for: Duration::from_mins(1),
+            heartbeat: Duration::from_secs(5),
             tells_history: true,
             faults: Faults::default(),
         }
@@ -68,10 +77,13 @@ pub(crate) fn settings(settings: &Value) -> Result<EchoSettings, String> {
         let good = |c: char| c.is_ascii_alphanumeric() || "._-".contains(c);
         (1..=64).contains(&name.len()) && name.chars().all(good) && !name.starts_with('.')
     };
-    match settings.ledger.as_ref().is_none_or(plain) {
-        true => Ok(settings),
-        false => Err("ledger is the name of a file: up to 64 letters, digits and ._-".to_owned()),
+    if !settings.ledger.as_ref().is_none_or(plain) {
+        return Err("ledger is the name of a file: up to 64 letters, digits and ._-".to_owned());
     }
+    if settings.heartbeat < MIN_HEARTBEAT {
+        return Err(format!("heartbeat is {MIN_HEARTBEAT} at least"));
+    }
+    Ok(settings)
 }
 
 /// The adapter of an echo connector, whose ledger is in `folder`.
@@ -81,15 +93,16 @@ pub(crate) fn build(
     folder: &Path,
 ) -> Result<Arc<dyn ConnectorAdapter>, String> {
     let settings = settings(&connector.settings)?;
-    let path = settings.ledger.as_ref().map(|name| folder.join(name));
-    let opened = match &path {
-        Some(_) => std::fs::create_dir_all(folder).and_then(|()| Ledger::open(path.as_deref())),
-        None => Ledger::open(None),
+    let opened = match &settings.ledger {
+        Some(name) => {
+            std::fs::create_dir_all(folder).and_then(|()| Ledger::open(&folder.join(name)))
+        }
+        None => Ok(Ledger::in_memory(clock.now())),
     };
     let ledger = opened.map_err(|error| format!("the ledger cannot be opened: {error}"))?;
     let (ledger, requests) = (Mutex::new(ledger), AtomicU64::new(0));
-    let connected_since = Mutex::new(None);
-    Ok(Arc::new(Echo { settings, ledger, requests, clock, connected_since }))
+    let attempt_timeout = connector.queue.attempt_timeout;
+    Ok(Arc::new(Echo { settings, ledger, requests, clock, attempt_timeout }))
 }
 
 struct Echo {
@@ -98,15 +111,24 @@ struct Echo {
     /// How many requests have come in, by which faults are chosen.
     requests: AtomicU64,
     clock: Arc<dyn Clock>,
-    connected_since: Mutex<Option<Timestamp>>,
+    /// How long a request may be on its way.
+    attempt_timeout: Duration,
 }
 
 impl Echo {
+    /// What can be relied on: a request that begins in time may arrive so much later, and what is
+    /// in memory alone is not remembered after a restart.
     fn repeat(&self) -> Repeat {
-        match self.settings.deduplicate {
-            true => Repeat::Within(self.settings.remembers_for),
+        let remembers = self.settings.remembers_for.as_millis();
+        let safe = remembers.saturating_sub(self.attempt_timeout.as_millis());
+        match self.settings.deduplicate && self.settings.ledger.is_some() && safe > 0 {
+            true => Repeat::Within(Duration::from_millis(safe)),
             false => Repeat::Never,
         }
+    }
+
+    fn ledger(&self) -> MutexGuard<'_, Ledger> {
+        self.ledger.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// A request arrives, whatever becomes of the answer.
@@ -120,15 +142,16 @@ impl Echo {
     /// Does what a platform does with a request.
     fn keep(&self, stored: &Stored) -> Report {
         let now = self.clock.now();
-        let mut ledger = self.ledger.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut ledger = self.ledger();
         if self.settings.deduplicate
-            && let Some(native) = ledger.find(&stored.key)
+            && let Some(known) = ledger.find(&stored.key)
+            && now.since(known.at) < self.settings.remembers_for
         {
-            return Report::Delivered { native: Some(native) };
+            return Report::Delivered { native: Some(known.native.clone()) };
         }
         match ledger.append(stored, now) {
             Ok(native) => Report::Delivered { native: Some(native) },
-            Err(error) => Report::Unknown { reason: format!("the ledger failed: {error}").into() },
+            Err(error) => Report::Unknown { reason: failed(error) },
         }
     }
 }
@@ -141,20 +164,34 @@ impl ConnectorAdapter for Echo {
             react: true,
             threads: false,
             history: self.settings.tells_history,
+            search: self.settings.tells_history,
+            typing: true,
             max_text: 2_000,
             repeat: self.repeat(),
         }
     }
 
-    fn run(&self, _: AdapterContext, mut shutdown: watch::Receiver<bool>) -> Waiting<'_, End> {
+    fn run(
+        &self,
+        context: AdapterContext,
+        mut shutdown: watch::Receiver<bool>,
+    ) -> Waiting<'_, End> {
         Box::pin(async move {
-            if let Some(end) = self.settings.faults.connect() {
+            let faults = &self.settings.faults;
+            if let Some(end) = faults.connect() {
                 return end;
             }
-            let since = || self.connected_since.lock().unwrap_or_else(PoisonError::into_inner);
-            *since() = Some(self.clock.now());
-            let _ = shutdown.wait_for(|stop| *stop).await;
-            *since() = None;
+            context.connected(Connected::Anew, Some(self.settings.heartbeat));
+            let mut heartbeats = tokio::time::interval(self.settings.heartbeat.into());
+            loop {
+                tokio::select! {
+                    _ = shutdown.wait_for(|stop| *stop) => break,
+                    _ = heartbeats.tick() => if !faults.silent() {
+                        context.acked(Duration::ZERO);
+                    },
+                }
+            }
+            context.disconnected();
             End::AsAsked
         })
     }
@@ -192,22 +229,31 @@ impl ConnectorAdapter for Echo {
     }
 
     fn reconcile<'a>(&'a self, stored: &'a Stored) -> Waiting<'a, Found> {
-        let ledger = self.ledger.lock().unwrap_or_else(PoisonError::into_inner);
-        let native = ledger.find(&stored.key);
+        let ledger = self.ledger();
+        let native = ledger.find(&stored.key).map(|known| known.native.clone());
+        let whole = stored.entry.first_attempt_at.is_some_and(|first| ledger.goes_back_to(first));
         let outcome = match (self.settings.tells_history, &native, &stored.operation) {
             (false, ..) => Reconciled::StillUnknown,
             (true, Some(_), _) => Reconciled::Delivered,
-            (true, None, Operation::Send { .. }) => Reconciled::NotDelivered,
-            // A ledger does not show what was changed or taken back.
+            (true, None, Operation::Send { .. }) if whole => Reconciled::NotDelivered,
+            // A ledger does not show what was changed or taken back, nor what it has forgotten.
             (true, None, _) => Reconciled::StillUnknown,
         };
         let native = native.filter(|_| outcome == Reconciled::Delivered);
         Box::pin(std::future::ready(Found { outcome, native }))
     }
 
-    fn snapshot(&self) -> RuntimeSnapshot {
-        let connected_since = *self.connected_since.lock().unwrap_or_else(PoisonError::into_inner);
-        let last_ack_at = connected_since.map(|_| self.clock.now());
-        RuntimeSnapshot { connected_since, last_ack_at, ..RuntimeSnapshot::default() }
+    fn read<'a>(&'a self, wanted: &'a Reading) -> Waiting<'a, Result<Vec<OnPlatform>, Reason>> {
+        let read = self.ledger().read(wanted).map_err(failed);
+        Box::pin(std::future::ready(read))
     }
+
+    fn typing<'a>(&'a self, conversation: &'a ConversationId) -> Waiting<'a, Result<(), Reason>> {
+        let shown = self.ledger().typing(conversation, self.clock.now()).map_err(failed);
+        Box::pin(std::future::ready(shown))
+    }
+}
+
+fn failed(error: std::io::Error) -> Reason {
+    format!("the ledger failed: {error}").into()
 }

@@ -10,10 +10,12 @@ use palyra_common::time::{Duration, Timestamp};
 
 use crate::backoff::{Chance, wait};
 
+mod contact;
 mod queue;
 #[cfg(test)]
 mod tests;
 
+pub use contact::{ContactFacts, contact, silent_since};
 pub use queue::{Flow, QueueFacts, reasons, saturation};
 
 /// What decides what to do with an adapter.

@@ -21,6 +21,7 @@ const CHANGING: &[&str] = &[
     "id",
     "key_source",
     "last_ack_at",
+    "last_event_at",
     "last_used_at",
     "link",
     "log",
@@ -37,7 +38,7 @@ const CHANGING: &[&str] = &[
 ];
 
 /// How names of messages begin that the daemon has made up.
-const MADE_UP: &[&str] = &["run-", "test-"];
+const MADE_UP: &[&str] = &["echo-", "run-", "test-"];
 
 /// Replaces what changes by the name of its field.
 pub(crate) fn masked(mut document: Value) -> Value {

@@ -4,12 +4,12 @@ use serde_json::Value;
 use crate::ids::{ConnectorId, ConversationId, EnvelopeId, EventId};
 use crate::queue::QueueSettings;
 use crate::runtime_contracts::{
-    ConnectorEventKind, ConnectorLiveness, ConnectorReadiness, ConnectorSaturation,
-    DeadLetterReason, OutboxState, RetryClass,
+    ConnectorContact, ConnectorEventKind, ConnectorLiveness, ConnectorReadiness,
+    ConnectorSaturation, DeadLetterReason, OutboxState, RetryClass,
 };
 use crate::serde_number::whole;
 use crate::serde_object::{optional, or_default};
-use crate::time::Timestamp;
+use crate::time::{Duration, Timestamp};
 
 /// A channel in a list.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -28,9 +28,11 @@ pub struct Channel {
     pub readiness_reason: Option<String>,
     /// What its task does.
     pub liveness: ConnectorLiveness,
+    /// Whether its platform is heard.
+    pub contact: ConnectorContact,
     /// How its queue does.
     pub saturation: ConnectorSaturation,
-    /// Why, the gravest reason first.
+    /// What is wrong, the gravest first.
     pub reasons: Vec<String>,
     /// Messages that wait to go out, or are going out.
     pub waiting: u64,
@@ -102,11 +104,22 @@ pub struct ChannelConnection {
     /// When the platform last sent anything.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub last_event_at: Option<Timestamp>,
-    /// When the platform last said that it is there.
+    /// When the platform last answered a heartbeat.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub last_ack_at: Option<Timestamp>,
+    /// How long that took.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ack_latency: Option<Duration>,
+    /// How often it is to answer one. Absent: there are no heartbeats.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub acks_every: Option<Duration>,
+    /// Since when it has not, though there is a connection.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub silent_since: Option<Timestamp>,
     /// How often the connection was made anew.
     pub reconnects: u64,
+    /// How often it was taken up again where it was lost.
+    pub resumes: u64,
     /// How often the task was started again since this node runs it.
     pub restarts: u64,
     /// Why it last ended without being asked to.

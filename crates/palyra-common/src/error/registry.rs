@@ -200,6 +200,15 @@ error_codes! {
     ChannelQueueFull = "channel/queue_full", Retryable,
         means: "as many messages as may be wait in that conversation",
         hint: "See with `palyra channels show` why they do not go out. Send again when fewer wait, or raise `max_waiting` in the settings of the channel's queue.";
+    ChannelNotHere = "channel/not_here", Retryable,
+        means: "the channel does not run on the node that was asked, so that its platform cannot be asked for anything",
+        hint: "See with `palyra channels show` whether it runs and what it lacks, and on which node. Ask again when it runs here.";
+    ChannelNotCapable = "channel/not_capable", Final,
+        means: "the platform of the channel cannot do that",
+        hint: "Nothing helps but another platform. What was said through Palyra can be read with `palyra message read` on every channel.";
+    ChannelPlatformFailed = "channel/platform_failed", Retryable,
+        means: "the platform of the channel was asked, and has refused, failed or not answered in time",
+        hint: "The message says what it said. Try again later; `palyra channels show` says how the connection is.";
 
     NetNoClient = "net/no_client", Final,
         means: "no request can be made to the outside, most often because this machine has no root certificates",

@@ -54,6 +54,8 @@ fn what_passes_by_itself_is_retryable() {
         &ErrorCode::HttpSlow,
         &ErrorCode::HttpBusy,
         &ErrorCode::ChannelQueueFull,
+        &ErrorCode::ChannelNotHere,
+        &ErrorCode::ChannelPlatformFailed,
         &ErrorCode::NetNoAddress,
         &ErrorCode::NetUnreachable,
         &ErrorCode::NetBusy,

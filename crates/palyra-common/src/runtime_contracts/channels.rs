@@ -27,6 +27,16 @@ runtime_contract_enum! {
         Crashed = "crashed",
     }
 
+    /// Whether the platform of a connector is heard.
+    pub enum ConnectorContact {
+        /// There is no connection.
+        None = "none",
+        /// It answers, as far as it is asked to.
+        Heard = "heard",
+        /// There is a connection, and nobody answers on it.
+        Silent = "silent",
+    }
+
     /// How a connector's queue is doing.
     pub enum ConnectorSaturation {
         /// Messages go out as they come.
@@ -65,6 +75,10 @@ runtime_contract_enum! {
         Stopped = "stopped",
         /// It ended without being asked to, and is started again.
         Lost = "lost",
+        /// Its platform does not answer any more, though there is a connection.
+        Silent = "silent",
+        /// Its platform answers again.
+        HeardAgain = "heard_again",
         /// The platform refused its secret.
         AuthFailed = "auth_failed",
         /// A secret that it needs is missing.

@@ -15,7 +15,7 @@ use super::received::Answers;
 use super::{Arrived, AsItIs, Broken, Platform, Weather};
 use crate::{
     CleanText, ConnectorSupervisor, Connectors, EntryKey, Envelope, Inbound, Operation, Outbox,
-    Release, Stored, SupervisorOptions, SystemDice,
+    Platforms, Release, Statuses, Stored, SupervisorOptions, SystemDice,
 };
 
 /// Long enough for any machine; nothing waits for it unless something is wrong.
@@ -41,6 +41,8 @@ pub(super) struct Node {
     pub(super) outbox: Outbox,
     pub(super) connectors: Connectors,
     pub(super) inbound: Inbound,
+    pub(super) platforms: Platforms,
+    pub(super) statuses: Statuses,
     db: Database,
     stop: Option<oneshot::Sender<()>>,
     running: JoinHandle<()>,
@@ -72,6 +74,8 @@ impl Node {
             outbox: Outbox::new(db.clone(), clock.clone(), Arc::new(SystemDice)),
             connectors: Connectors::new(db.clone(), clock),
             inbound: supervisor.inbound(),
+            platforms: supervisor.platforms(),
+            statuses: supervisor.statuses(),
             stop: Some(stop),
             running: tokio::spawn(supervisor.run(async { drop(stopped.await) })),
             keeping: tokio::spawn(keeper.run(std::future::pending())),

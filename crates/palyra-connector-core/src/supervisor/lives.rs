@@ -5,9 +5,11 @@ use std::sync::Arc;
 
 use palyra_common::ids::ConnectorId;
 use palyra_common::queue::Backoff;
-use palyra_common::runtime_contracts::{ConnectorEventKind, ConnectorLiveness, ConnectorReadiness};
+use palyra_common::runtime_contracts::{
+    ConnectorContact, ConnectorEventKind, ConnectorLiveness, ConnectorReadiness,
+};
 use palyra_common::time::{Duration, Timestamp};
-use palyra_policy::connector::{self, Action, Ended, Event, Rules, Wanted};
+use palyra_policy::connector::{self, Action, Ended, Event, Rules, Wanted, contact, silent_since};
 use palyra_storage::lease::{Lease, LeaseName};
 use palyra_storage::{EngineKind, StorageError};
 use tokio::sync::{Notify, watch};
@@ -38,6 +40,8 @@ struct Life {
     last_error: Option<(String, Timestamp)>,
     /// What everybody was told that its task does.
     told: ConnectorLiveness,
+    /// Whether its platform was heard when that was last looked at.
+    contact: ConnectorContact,
 }
 
 struct Running {
@@ -105,6 +109,7 @@ impl Lives {
                     restarts: 0,
                     last_error: None,
                     told: ConnectorLiveness::Stopped,
+                    contact: ConnectorContact::None,
                 };
                 let life = self.lives.entry(id.clone()).or_insert(life);
                 vec![wish(&life.row)]
@@ -134,8 +139,33 @@ impl Lives {
         for event in events {
             self.happens(&id, event).await?;
         }
+        self.listen(&id).await;
         self.give_back_if_unwanted(&id).await;
         Ok(())
+    }
+
+    /// Tells when a platform is not heard any more, and when it is again.
+    async fn listen(&mut self, id: &ConnectorId) {
+        let now = self.shared.clock.now();
+        let connection = self.shared.statuses.connection(id).unwrap_or_default();
+        let facts = connection.contact_facts();
+        let Some(life) = self.lives.get_mut(id) else { return };
+        let was = std::mem::replace(&mut life.contact, contact(&facts, now));
+        let event = match (was, life.contact) {
+            (ConnectorContact::None | ConnectorContact::Heard, ConnectorContact::Silent) => {
+                let since = silent_since(&facts, now).unwrap_or(now);
+                Some((ConnectorEventKind::Silent, Some(format!("since {since}"))))
+            }
+            (ConnectorContact::Silent, ConnectorContact::Heard) => {
+                Some((ConnectorEventKind::HeardAgain, None))
+            }
+            (ConnectorContact::Silent, ConnectorContact::None | ConnectorContact::Silent)
+            | (_, ConnectorContact::None | ConnectorContact::Heard) => None,
+        };
+        if event.is_some() {
+            tracing::warn!(connector = %id, ?event, "whether the platform is heard has changed");
+            life.tell(&self.shared, id, event).await;
+        }
     }
 
     /// Decides what an event means for a connector, and does it.

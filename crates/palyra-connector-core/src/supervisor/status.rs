@@ -1,15 +1,14 @@
 //! How the connectors of this node do, kept where everybody can ask.
 
-use std::collections::HashMap;
-use std::panic::AssertUnwindSafe;
-use std::sync::{Arc, PoisonError, RwLock};
+use std::sync::Arc;
 
 use palyra_common::ids::ConnectorId;
 use palyra_common::runtime_contracts::{ConnectorEventKind, ConnectorLiveness};
 use palyra_common::time::{Clock, Duration, Timestamp};
 use palyra_storage::{Database, EngineKind, StorageError, Tx};
 
-use crate::adapter::{ConnectorAdapter, RuntimeSnapshot};
+use super::here::Here;
+use crate::connection::RuntimeSnapshot;
 use crate::connectors::note;
 use crate::store::connector_status::{self, ConnectorStatus};
 
@@ -34,13 +33,12 @@ pub(super) struct Said {
 pub struct Statuses {
     db: Database,
     clock: Arc<dyn Clock>,
-    /// Those that run here.
-    here: Arc<RwLock<HashMap<ConnectorId, Arc<dyn ConnectorAdapter>>>>,
+    here: Here,
 }
 
 impl Statuses {
-    pub(super) fn new(db: Database, clock: Arc<dyn Clock>) -> Self {
-        Self { db, clock, here: Arc::default() }
+    pub(super) fn new(db: Database, clock: Arc<dyn Clock>, here: Here) -> Self {
+        Self { db, clock, here }
     }
 
     /// How a connector does: asked anew if it runs here, or else as its node last said. Nothing: it
@@ -71,20 +69,7 @@ impl Statuses {
 
     /// How the connection of a connector is, if it runs here.
     pub(super) fn connection(&self, connector: &ConnectorId) -> Option<RuntimeSnapshot> {
-        let here = self.here.read().unwrap_or_else(PoisonError::into_inner);
-        // One adapter that fails takes no other with it.
-        let snapshot = |adapter: &Arc<dyn ConnectorAdapter>| adapter.snapshot();
-        let asked = |adapter| std::panic::catch_unwind(AssertUnwindSafe(|| snapshot(adapter)));
-        here.get(connector).map(|adapter| asked(adapter).unwrap_or_default())
-    }
-
-    pub(super) fn runs(&self, connector: &ConnectorId, adapter: Arc<dyn ConnectorAdapter>) {
-        let mut here = self.here.write().unwrap_or_else(PoisonError::into_inner);
-        here.insert(connector.clone(), adapter);
-    }
-
-    pub(super) fn runs_no_more(&self, connector: &ConnectorId) {
-        self.here.write().unwrap_or_else(PoisonError::into_inner).remove(connector);
+        self.here.find(connector).map(|(_, connection)| connection.snapshot())
     }
 
     /// Writes down how connectors do and what has happened to them.

@@ -12,6 +12,8 @@ use tokio::time::Instant;
 use super::Shared;
 use super::drain::Drain;
 use crate::adapter::{AdapterContext, ConnectorAdapter, End};
+use crate::connection::Connection;
+use crate::resume::Progress;
 use crate::store::connectors::Connector;
 
 /// How long what was sent last may take to arrive.
@@ -40,9 +42,11 @@ pub(super) async fn run(
         Ok(adapter) => adapter,
         Err(reason) => return End::Misconfigured(reason.into()),
     };
-    let _runs = Runs::here(&shared, &connector, &adapter);
+    let connection = Arc::new(Connection::new(shared.clock.clone()));
+    let _runs = shared.here.runs(&connector.id, adapter.clone(), connection.clone());
     let (stop_adapter, adapter_stop) = watch::channel(false);
-    let mut holding = hold(&shared, &connector, adapter.clone(), adapter_stop);
+    let context = context(&shared, &connector, &held, connection);
+    let mut holding = hold(adapter.clone(), context, adapter_stop);
     let mut left = TakeOver::planned(&shared, &connector, &held);
     let mut drain = Drain::new(shared.clone(), connector, adapter, held.lease);
     let mut end = None;
@@ -85,34 +89,23 @@ pub(super) async fn run(
     }
 }
 
-/// Says that a connector runs here for as long as it does.
-struct Runs(Arc<Shared>, Arc<Connector>);
-
-impl Runs {
-    fn here(
-        shared: &Arc<Shared>,
-        connector: &Arc<Connector>,
-        adapter: &Arc<dyn ConnectorAdapter>,
-    ) -> Self {
-        shared.statuses.runs(&connector.id, adapter.clone());
-        Self(shared.clone(), connector.clone())
-    }
-}
-
-impl Drop for Runs {
-    fn drop(&mut self) {
-        self.0.statuses.runs_no_more(&self.1.id);
-    }
+fn context(
+    shared: &Shared,
+    connector: &Arc<Connector>,
+    held: &Held,
+    connection: Arc<Connection>,
+) -> AdapterContext {
+    let progress = Progress::new(held.lease.token(), shared.positions.clone());
+    let (connector, inbound) = (connector.clone(), shared.inbound.clone());
+    AdapterContext { connector, inbound, connection, progress: Arc::new(progress) }
 }
 
 /// The connection, in a task of its own: whatever it does, what was begun is settled.
 fn hold(
-    shared: &Shared,
-    connector: &Arc<Connector>,
     adapter: Arc<dyn ConnectorAdapter>,
+    context: AdapterContext,
     stop: watch::Receiver<bool>,
 ) -> JoinHandle<End> {
-    let context = AdapterContext { connector: connector.clone(), inbound: shared.inbound.clone() };
     tokio::spawn(async move { adapter.run(context, stop).await })
 }
 

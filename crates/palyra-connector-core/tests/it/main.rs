@@ -6,6 +6,7 @@
     reason = "a failure is the verdict, and what was measured is read"
 )]
 
+mod connections;
 mod connectors;
 mod feed;
 mod inbound;

@@ -2,15 +2,16 @@
 //! told.
 
 use std::collections::{BTreeMap, HashMap};
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use palyra_common::ids::NativeMessageId;
+use palyra_common::ids::{ConversationId, NativeMessageId};
 use palyra_common::runtime_contracts::RetryClass;
 use palyra_connector_core::{
-    AdapterContext, AdapterRegistry, Admission, Capabilities, Connector, ConnectorAdapter, End,
-    Found, Operation, Permit, Report, RuntimeSnapshot, Stored, Waiting,
+    AdapterContext, AdapterRegistry, Admission, Capabilities, Connected, Connector,
+    ConnectorAdapter, End, Found, OnPlatform, Operation, Permit, Reading, Reason, Report, Stored,
+    Waiting,
 };
 use palyra_policy::outbox::{Reconciled, Repeat};
 use tokio::sync::watch;
@@ -37,6 +38,10 @@ pub(crate) enum Fault {
     Unauthorized,
     /// Refused once something else is to happen.
     UnauthorizedLate,
+    /// Heartbeats are not answered; requests are.
+    Silent,
+    /// Done, and given the name of another message.
+    SameName,
     /// What [`Platform::roll`] says: mostly none of the above.
     Random,
 }
@@ -54,6 +59,8 @@ pub(crate) struct Platform {
     pub(crate) starts: Mutex<HashMap<String, u64>>,
     /// How many adapters are connected.
     pub(crate) connected: AtomicU64,
+    /// What they were given, by connector.
+    pub(crate) contexts: Mutex<HashMap<String, AdapterContext>>,
 }
 
 impl Platform {
@@ -115,8 +122,7 @@ impl AdapterRegistry for Adapters {
     fn build(&self, connector: &Connector) -> Result<Arc<dyn ConnectorAdapter>, String> {
         self.check(&connector.kind, &connector.settings)?;
         let id = connector.id.to_string();
-        let connected = AtomicBool::new(false);
-        Ok(Arc::new(Memory { id, platform: self.0.clone(), repeat: self.1, connected }))
+        Ok(Arc::new(Memory { id, platform: self.0.clone(), repeat: self.1 }))
     }
 }
 
@@ -124,7 +130,20 @@ struct Memory {
     id: String,
     platform: Arc<Platform>,
     repeat: Repeat,
-    connected: AtomicBool,
+}
+
+/// How often the platform answers heartbeats of `memory:beats`, and of nobody else.
+const BEAT: Duration = Duration::from_millis(20);
+
+impl Memory {
+    async fn beat(&self, context: &AdapterContext) {
+        loop {
+            tokio::time::sleep(BEAT).await;
+            if self.platform.fault(&self.id) != Fault::Silent {
+                context.acked(palyra_common::time::Duration::from_millis(1));
+            }
+        }
+    }
 }
 
 impl ConnectorAdapter for Memory {
@@ -135,20 +154,33 @@ impl ConnectorAdapter for Memory {
             react: false,
             threads: false,
             history: true,
+            search: false,
+            typing: true,
             max_text: 2_000,
             repeat: self.repeat,
         }
     }
 
-    fn run(&self, _: AdapterContext, mut shutdown: watch::Receiver<bool>) -> Waiting<'_, End> {
+    fn run(
+        &self,
+        context: AdapterContext,
+        mut shutdown: watch::Receiver<bool>,
+    ) -> Waiting<'_, End> {
         Box::pin(async move {
             *self.platform.starts.lock().unwrap().entry(self.id.clone()).or_default() += 1;
             if self.platform.fault(&self.id) == Fault::Panic {
                 panic!("on purpose");
             }
             self.platform.connected.fetch_add(1, Ordering::SeqCst);
-            self.connected.store(true, Ordering::SeqCst);
-            let _ = shutdown.wait_for(|stop| *stop).await;
+            let beats = (self.id == "memory:beats").then(|| BEAT.into());
+            context.connected(Connected::Anew, beats);
+            self.platform.contexts.lock().unwrap().insert(self.id.clone(), context.clone());
+            tokio::select! {
+                _ = shutdown.wait_for(|stop| *stop) => {}
+                () = self.beat(&context) => {}
+            }
+            context.disconnected();
+            self.platform.contexts.lock().unwrap().remove(&self.id);
             self.platform.connected.fetch_sub(1, Ordering::SeqCst);
             End::AsAsked
         })
@@ -167,10 +199,14 @@ impl ConnectorAdapter for Memory {
         }
         Box::pin(async move {
             match self.platform.fault(&self.id) {
-                Fault::None | Fault::Random => {
+                Fault::None | Fault::Random | Fault::Silent => {
                     self.platform.keep(stored);
                     let native = format!("n-{}", stored.key.envelope);
                     Report::Delivered { native: native.parse::<NativeMessageId>().ok() }
+                }
+                Fault::SameName => {
+                    self.platform.keep(stored);
+                    Report::Delivered { native: "same".parse().ok() }
                 }
                 Fault::Refuse => {
                     let class = RetryClass::TransientNetwork;
@@ -214,11 +250,11 @@ impl ConnectorAdapter for Memory {
         })
     }
 
-    fn snapshot(&self) -> RuntimeSnapshot {
-        let connected = self.connected.load(Ordering::SeqCst);
-        RuntimeSnapshot {
-            connected_since: connected.then_some(crate::world::START),
-            ..RuntimeSnapshot::default()
-        }
+    fn read<'a>(&'a self, _: &'a Reading) -> Waiting<'a, Result<Vec<OnPlatform>, Reason>> {
+        Box::pin(async { panic!("on purpose") })
+    }
+
+    fn typing<'a>(&'a self, _: &'a ConversationId) -> Waiting<'a, Result<(), Reason>> {
+        Box::pin(async { Err("no such channel".into()) })
     }
 }

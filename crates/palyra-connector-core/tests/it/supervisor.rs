@@ -10,7 +10,7 @@ use palyra_common::runtime_contracts::{ConnectorReadiness, OutboxState, RouteRea
 use palyra_common::time::Timestamp;
 use palyra_connector_core::{
     ChannelError, ConnectorSupervisor, Connectors, EntryKey, Inbound, InboundEvent, InboundSink,
-    Outbox, Outgoing, Pulse, Statuses, SupervisorOptions, SystemDice, Taken,
+    Outbox, Outgoing, Platforms, Pulse, Statuses, SupervisorOptions, SystemDice, Taken,
 };
 use palyra_policy::outbox::Repeat;
 use palyra_storage::lease::{LeaseKeeper, Leases};
@@ -39,6 +39,7 @@ on_every_engine!(
     a_supervisor_that_works_can_be_told_from_one_that_does_not,
     what_dies_again_at_once_is_replayed_once,
     an_end_that_cannot_be_kept_keeps_no_other_from_being_kept,
+    one_name_of_the_platform_settles_one_message,
 );
 
 /// Long enough for any machine; nothing waits for it unless something is wrong.
@@ -67,7 +68,8 @@ impl InboundSink for Deaf {
 /// A node that runs connectors.
 pub(crate) struct Node {
     pulse: Pulse,
-    statuses: Statuses,
+    pub(crate) statuses: Statuses,
+    pub(crate) platforms: Platforms,
     pub(crate) inbound: Inbound,
     pub(crate) outbox: Outbox,
     pub(crate) connectors: Connectors,
@@ -95,6 +97,7 @@ impl Node {
         Self {
             pulse: supervisor.pulse(),
             statuses: supervisor.statuses(),
+            platforms: supervisor.platforms(),
             inbound: supervisor.inbound(),
             outbox: Outbox::new(db.clone(), clock.clone(), Arc::new(SystemDice)),
             connectors: Connectors::new(db.clone(), clock),
@@ -120,7 +123,7 @@ impl Node {
         self.outbox.enqueue(envelope).await.unwrap();
     }
 
-    async fn stop(mut self) {
+    pub(crate) async fn stop(mut self) {
         drop(self.stop.take());
         tokio::time::timeout(LIMIT, &mut self.running).await.unwrap().unwrap();
         self.keeping.abort();
@@ -579,5 +582,32 @@ async fn an_end_that_cannot_be_kept_keeps_no_other_from_being_kept(world: World)
     // Nobody knows what became of it: it is looked for, and sent.
     platform.set("memory:a", Fault::None);
     until("it is looked for", async || delivered("p0").await).await;
+    node.stop().await;
+}
+
+/// What was delivered under the name of another message is in doubt, and looked for.
+async fn one_name_of_the_platform_settles_one_message(world: World) {
+    fresh(&world).await;
+    let platform = Arc::new(Platform::default());
+    platform.set("memory:a", Fault::SameName);
+    let node = Node::start(&world.db, &platform, Repeat::Never);
+    let id = node.add("memory:a", "memory").await;
+    node.connectors.pause(&id, "so that all go at once", None).await.unwrap();
+    node.send(&id, "m0", "a").await;
+    node.send(&id, "m1", "a").await;
+    // A name is one of a conversation.
+    node.send(&id, "m2", "b").await;
+    node.connectors.resume(&id, None).await.unwrap();
+    let part = async |name: &str| {
+        let parts = node.outbox.envelope(&id, &name.parse().unwrap()).await.unwrap();
+        (parts[0].state == OutboxState::Delivered).then(|| parts[0].native.clone())
+    };
+    for name in ["m0", "m1", "m2"] {
+        until("it is settled", async || part(name).await.is_some()).await;
+    }
+    let same = Some(Some("same".to_owned()));
+    assert_eq!((part("m0").await, part("m2").await), (same.clone(), same));
+    assert_eq!(part("m1").await, Some(None), "the same message has settled two");
+    assert_eq!(platform.repeats.load(Ordering::SeqCst), 0);
     node.stop().await;
 }

@@ -58,6 +58,8 @@ pub enum ConnectionFault {
     Unauthorized,
     /// There is no credential.
     NoCredential,
+    /// It holds, and the platform does not answer heartbeats.
+    Silent,
 }
 
 impl Faults {
@@ -71,7 +73,12 @@ impl Faults {
             ConnectionFault::Lost => End::Lost(told),
             ConnectionFault::Unauthorized => End::AuthFailed(told),
             ConnectionFault::NoCredential => End::MissingCredential(told),
+            ConnectionFault::Silent => return None,
         })
+    }
+
+    pub(super) fn silent(&self) -> bool {
+        self.connection == Some(ConnectionFault::Silent)
     }
 }
 

@@ -1,5 +1,9 @@
+use std::sync::atomic::AtomicI64;
+
+use palyra_common::ids::NativeMessageId;
 use palyra_common::queue::QueueSettings;
 use palyra_common::runtime_contracts::{ConnectorReadiness, RetryClass};
+use palyra_common::time::Timestamp;
 use palyra_connector_core::conformance::AsItIs;
 use palyra_connector_core::{AdapterRegistry, CleanText, EntryKey};
 use palyra_policy::outbox::{Entry, Rules};
@@ -8,11 +12,21 @@ use serde_json::json;
 use super::*;
 use crate::BuiltIn;
 
-struct Stopped;
+const START: Timestamp = Timestamp::from_unix_millis(1_700_000_000_000);
 
-impl Clock for Stopped {
+/// Time that passes when it is told to.
+#[derive(Default)]
+struct Passing(AtomicI64);
+
+impl Passing {
+    fn pass(&self, length: Duration) {
+        self.0.fetch_add(length.as_millis().try_into().unwrap(), Ordering::SeqCst);
+    }
+}
+
+impl Clock for Passing {
     fn now(&self) -> Timestamp {
-        Timestamp::from_unix_millis(1_700_000_000_000)
+        Timestamp::from_unix_millis(START.as_unix_millis() + self.0.load(Ordering::SeqCst))
     }
 }
 
@@ -30,7 +44,7 @@ fn connector(kind: &str, settings: Value) -> Connector {
         stopped_since: None,
         stopped_before: Duration::ZERO,
         version: 1,
-        created_at: Stopped.now(),
+        created_at: START,
     }
 }
 
@@ -39,7 +53,11 @@ fn echo(settings: Value) -> Arc<dyn ConnectorAdapter> {
 }
 
 fn echo_in(folder: &Path, settings: Value) -> Arc<dyn ConnectorAdapter> {
-    let registry = BuiltIn::new(Arc::new(Stopped), folder.to_owned());
+    echo_at(&Arc::new(Passing::default()), folder, settings)
+}
+
+fn echo_at(clock: &Arc<Passing>, folder: &Path, settings: Value) -> Arc<dyn ConnectorAdapter> {
+    let registry = BuiltIn::new(clock.clone(), folder.to_owned());
     registry.build(&connector(KIND, settings)).unwrap()
 }
 
@@ -49,19 +67,20 @@ fn message(envelope: &str) -> Stored {
         envelope: envelope.parse().unwrap(),
         part: 0,
     };
+    let entry = Entry::held(&Rules::of(&QueueSettings::default(), Repeat::Never));
     Stored {
         key,
         conversation: "general".parse().unwrap(),
         lane_seq: Some(0),
         aside: false,
-        entry: Entry::held(&Rules::of(&QueueSettings::default(), Repeat::Never)),
+        entry: Entry { first_attempt_at: Some(START), ..entry },
         attempt_token: None,
         operation: Operation::Send { text: CleanText::of("hello", &AsItIs), reply_to: None },
         death: None,
         last_class: None,
         last_error: None,
-        created_at: Stopped.now(),
-        changed_at: Stopped.now(),
+        created_at: START,
+        changed_at: START,
         version: 0,
     }
 }
@@ -87,16 +106,103 @@ async fn what_arrived_stays_in_the_ledger_and_is_known_after_a_restart() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("ledger");
     let first = echo_in(folder.path(), json!({ "ledger": "ledger" }));
-    assert_eq!(native(&send(&first, "m1").await), "echo-1");
-    assert_eq!(native(&send(&first, "m1").await), "echo-1");
+    let name = native(&send(&first, "m1").await);
+    assert_eq!(native(&send(&first, "m1").await), name);
     let second = echo_in(folder.path(), json!({ "ledger": "ledger" }));
-    assert_eq!(native(&send(&second, "m1").await), "echo-1");
-    assert_eq!(native(&send(&second, "m2").await), "echo-2");
+    assert_eq!(native(&send(&second, "m1").await), name);
+    assert_ne!(native(&send(&second, "m2").await), name);
     let arrived = lines(&path);
     assert_eq!(arrived.iter().map(|line| line.envelope.as_str()).collect::<Vec<_>>(), ["m1", "m2"]);
     let found = second.reconcile(&message("m2")).await;
     assert_eq!(found.outcome, Reconciled::Delivered);
     assert_eq!(second.reconcile(&message("m3")).await.outcome, Reconciled::NotDelivered);
+}
+
+#[tokio::test]
+async fn it_deduplicates_for_a_while_and_then_not() {
+    let (folder, clock) = (tempfile::tempdir().unwrap(), Arc::new(Passing::default()));
+    let settings = json!({ "ledger": "ledger", "remembers_for": "30s" });
+    let first = echo_at(&clock, folder.path(), settings.clone());
+    // What begins in time may still be on its way when the time is over.
+    assert_eq!(first.capabilities().repeat, Repeat::Within(Duration::from_secs(25)));
+    let name = native(&send(&first, "m1").await);
+    clock.pass(Duration::from_secs(29));
+    // A restart does not make it forget, nor remember for longer.
+    let second = echo_at(&clock, folder.path(), settings.clone());
+    assert_eq!(native(&send(&second, "m1").await), name);
+    clock.pass(Duration::from_secs(1));
+    for echo in [second, echo_at(&clock, folder.path(), settings)] {
+        assert_eq!(echo.reconcile(&message("m1")).await.outcome, Reconciled::Delivered);
+        assert_ne!(native(&send(&echo, "m1").await), name);
+        clock.pass(Duration::from_secs(30));
+    }
+    assert_eq!(lines(&folder.path().join("ledger")).len(), 3);
+    let brief = echo_in(folder.path(), json!({ "ledger": "brief", "remembers_for": "5s" }));
+    assert_eq!(brief.capabilities().repeat, Repeat::Never, "nothing is left of it");
+}
+
+/// What was told to a ledger in memory ended with the daemon: nobody knows what became of it.
+#[tokio::test]
+async fn without_a_file_nothing_is_claimed_about_what_came_before() {
+    let clock = Arc::new(Passing::default());
+    let first = echo_at(&clock, Path::new("/nowhere"), json!({}));
+    assert_eq!(first.capabilities().repeat, Repeat::Never);
+    assert_eq!(first.reconcile(&message("m1")).await.outcome, Reconciled::NotDelivered);
+    let name = native(&send(&first, "m1").await);
+    clock.pass(Duration::from_secs(1));
+    let second = echo_at(&clock, Path::new("/nowhere"), json!({}));
+    assert_eq!(second.reconcile(&message("m1")).await.outcome, Reconciled::StillUnknown);
+    assert_ne!(native(&send(&second, "m2").await), name, "one name for two messages");
+}
+
+#[tokio::test]
+async fn a_line_that_was_cut_off_takes_no_other_with_it() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("ledger");
+    std::fs::write(&path, r#"{"native": "echo-1", "env"#).unwrap();
+    let first = echo_in(folder.path(), json!({ "ledger": "ledger" }));
+    let name = native(&send(&first, "m1").await);
+    let second = echo_in(folder.path(), json!({ "ledger": "ledger" }));
+    assert_eq!(native(&send(&second, "m1").await), name);
+}
+
+#[tokio::test]
+async fn what_was_said_is_read_as_it_is_by_now() {
+    let folder = tempfile::tempdir().unwrap();
+    for settings in [json!({}), json!({ "ledger": "ledger" })] {
+        let echo = echo_in(folder.path(), settings);
+        let mut names = Vec::new();
+        for envelope in ["m1", "m2", "m3"] {
+            names.push(native(&send(&echo, envelope).await).parse::<NativeMessageId>().unwrap());
+        }
+        let text = CleanText::of("Good Bye", &AsItIs);
+        let edit = Operation::Edit { message: names[1].clone(), text };
+        let delete = Operation::Delete { message: names[0].clone() };
+        for (envelope, operation) in [("m4", edit), ("m5", delete)] {
+            let change = Stored { operation, ..message(envelope) };
+            assert!(matches!(
+                echo.send(&change, Permit::default()).await,
+                Report::Delivered { .. }
+            ));
+        }
+        echo.typing(&"general".parse().unwrap()).await.unwrap();
+        let read = async |before: Option<&NativeMessageId>, containing: Option<&str>, limit| {
+            let wanted = Reading {
+                conversation: "general".parse().unwrap(),
+                before: before.cloned(),
+                containing: containing.map(str::to_owned),
+                limit,
+            };
+            let read = echo.read(&wanted).await.unwrap();
+            read.into_iter().map(|said| (said.message, said.text)).collect::<Vec<_>>()
+        };
+        let said =
+            [(names[2].clone(), "hello".to_owned()), (names[1].clone(), "Good Bye".to_owned())];
+        assert_eq!(read(None, None, 10).await, said);
+        assert_eq!(read(None, None, 1).await, said[..1]);
+        assert_eq!(read(Some(&names[2]), None, 10).await, said[1..]);
+        assert_eq!(read(None, Some("good"), 10).await, said[1..]);
+    }
 }
 
 #[tokio::test]
@@ -136,7 +242,7 @@ async fn it_fails_as_it_is_told() {
     let now_and_then = echo(json!({ "faults": { "request": "reject", "one_in": 2 } }));
     assert!(matches!(send(&now_and_then, "m1").await, Report::Rejected { .. }));
     assert!(matches!(send(&now_and_then, "m1").await, Report::Delivered { .. }));
-    let until = Stopped.now() + Duration::from_secs(5);
+    let until = START + Duration::from_secs(5);
     let holding = echo(json!({ "faults": { "hold_until": until } }));
     let admission = holding.admit(&message("m")).await;
     assert!(matches!(admission, Admission::NotBefore(at) if at == until), "{admission:?}");
@@ -144,10 +250,11 @@ async fn it_fails_as_it_is_told() {
 
 #[test]
 fn settings_that_make_no_sense_are_refused_with_the_reason() {
-    let registry = BuiltIn::new(Arc::new(Stopped), "/nowhere".into());
+    let registry = BuiltIn::new(Arc::new(Passing::default()), "/nowhere".into());
     let refused = |connector| registry.build(&connector).err().unwrap();
     assert!(refused(connector(KIND, json!({ "colour": "red" }))).contains("colour"));
     assert!(refused(connector("pigeon", json!({}))).contains("pigeon"));
+    assert!(refused(connector(KIND, json!({ "heartbeat": "10ms" }))).contains("heartbeat"));
     for elsewhere in ["/etc/passwd", "../palyra.toml", ".hidden", "", "a/b"] {
         let settings = json!({ "ledger": elsewhere });
         assert!(registry.check(KIND, &settings).unwrap_err().contains("ledger"), "{elsewhere}");
@@ -157,10 +264,11 @@ fn settings_that_make_no_sense_are_refused_with_the_reason() {
 
 #[test]
 fn a_ledger_in_memory_forgets_the_oldest() {
-    let mut ledger = Ledger::open(None).unwrap();
+    let mut ledger = Ledger::in_memory(START);
     for n in 0..2_000 {
-        ledger.append(&message(&format!("m{n}")), Stopped.now()).unwrap();
+        ledger.append(&message(&format!("m{n}")), START + Duration::from_secs(n)).unwrap();
     }
     assert_eq!(ledger.find(&message("m0").key), None);
+    assert!(!ledger.goes_back_to(START), "it does not know what it has forgotten");
     assert!(ledger.find(&message("m1999").key).is_some());
 }

@@ -11,7 +11,7 @@ use palyra_connector_core::{
     AdapterRegistry, ChannelError, Inbound, InboundEvent, Operation, Waiting,
 };
 use palyra_connectors::BuiltIn;
-use palyra_connectors::echo::{EchoSettings, Fault, Faults, KIND, Line};
+use palyra_connectors::echo::{ConnectionFault, EchoSettings, Fault, Faults, KIND, Line, Typing};
 use palyra_storage::{OpenOptions, SystemClock};
 use palyra_testkit::postgres::{DatabaseLocale, PostgresServer};
 use serde_json::Value;
@@ -46,7 +46,7 @@ impl Platform for EchoPlatform {
 
     fn turn(&self, connector: &ConnectorId, weather: Weather) -> Value {
         let (request, one_in) = match weather {
-            Weather::Fine => (None, 1),
+            Weather::Fine | Weather::Silent => (None, 1),
             Weather::Flaky => (Some(Fault::Transient), 3),
             Weather::RateLimited => (Some(Fault::RateLimit { after: Duration::from_millis(5) }), 1),
             Weather::DropsAnswers => (Some(Fault::DropAnswer), 1),
@@ -55,11 +55,13 @@ impl Platform for EchoPlatform {
             Weather::Refuses => (Some(Fault::Reject), 1),
             Weather::RefusesCredential => (Some(Fault::Unauthorized), 1),
         };
+        let connection = (weather == Weather::Silent).then_some(ConnectionFault::Silent);
         let settings = EchoSettings {
             ledger: Some(Self::ledger(connector)),
             deduplicate: matches!(self.memory, Memory::Deduplicates),
             tells_history: matches!(self.memory, Memory::Tells),
-            faults: Faults { request, one_in, ..Faults::default() },
+            heartbeat: Duration::from_millis(200),
+            faults: Faults { request, one_in, connection, ..Faults::default() },
             ..EchoSettings::default()
         };
         serde_json::to_value(settings).unwrap()
@@ -77,6 +79,13 @@ impl Platform for EchoPlatform {
             _ => None,
         });
         said.collect()
+    }
+
+    fn typed(&self, connector: &ConnectorId) -> Vec<String> {
+        let ledger = self.folder.join(Self::ledger(connector));
+        let lines = std::fs::read_to_string(ledger).unwrap_or_default();
+        let typed = lines.lines().filter_map(|line| serde_json::from_str::<Typing>(line).ok());
+        typed.map(|typed| typed.typing.to_string()).collect()
     }
 
     fn says<'a>(

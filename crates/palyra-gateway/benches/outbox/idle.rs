@@ -5,15 +5,15 @@ use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
-use palyra_common::ids::ConnectorId;
+use palyra_common::ids::{ConnectorId, ConversationId};
 use palyra_common::queue::QueueSettings;
 use palyra_common::route::Rule;
 use palyra_common::runtime_contracts::DirectMessagePolicy;
 use palyra_common::time::Timestamp;
 use palyra_connector_core::{
     AdapterContext, AdapterRegistry, Admission, AuthorKind, Capabilities, Connector,
-    ConnectorAdapter, Content, End, Found, InboundEvent, Permit, Report, RuntimeSnapshot, Stored,
-    Waiting,
+    ConnectorAdapter, Content, End, Found, InboundEvent, OnPlatform, Permit, Reading, Reason,
+    Report, Stored, Waiting,
 };
 use palyra_policy::outbox::{Reconciled, Repeat};
 use palyra_testkit::figures::{Goal, Measured, millis, report};
@@ -218,6 +218,8 @@ impl ConnectorAdapter for Way {
             react: false,
             threads: false,
             history: false,
+            search: false,
+            typing: false,
             max_text: 2_000,
             repeat: Repeat::Never,
         }
@@ -253,7 +255,11 @@ impl ConnectorAdapter for Way {
         Box::pin(async { Found { outcome: Reconciled::StillUnknown, native: None } })
     }
 
-    fn snapshot(&self) -> RuntimeSnapshot {
-        RuntimeSnapshot::default()
+    fn read<'a>(&'a self, _: &'a Reading) -> Waiting<'a, Result<Vec<OnPlatform>, Reason>> {
+        Box::pin(async { Ok(Vec::new()) })
+    }
+
+    fn typing<'a>(&'a self, _: &'a ConversationId) -> Waiting<'a, Result<(), Reason>> {
+        Box::pin(async { Ok(()) })
     }
 }

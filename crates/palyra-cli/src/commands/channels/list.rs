@@ -1,7 +1,7 @@
 //! `palyra channels list`
 
 use palyra_common::api::{Channel, Page};
-use palyra_common::runtime_contracts::ConnectorSaturation;
+use palyra_common::runtime_contracts::{ConnectorContact, ConnectorSaturation};
 
 use crate::context::Context;
 use crate::failure::Outcome;
@@ -28,7 +28,7 @@ fn text(out: &Output, page: &Page<Channel>) -> String {
         table.row([
             channel.id.as_str().into(),
             if channel.enabled { "yes".into() } else { Cell::toned(Tone::Quiet, "no") },
-            channel.liveness.as_str().into(),
+            task(channel),
             Cell::toned(tone(channel.saturation), channel.saturation.as_str()),
             channel.waiting.to_string().into(),
             channel.dead.to_string().into(),
@@ -37,6 +37,14 @@ fn text(out: &Output, page: &Page<Channel>) -> String {
         ]);
     }
     table.render(out)
+}
+
+/// A task that runs while nobody answers it is of no use.
+pub(super) fn task(channel: &Channel) -> Cell {
+    match channel.contact {
+        ConnectorContact::Silent => Cell::toned(Tone::Bad, channel.contact.as_str()),
+        ConnectorContact::None | ConnectorContact::Heard => channel.liveness.as_str().into(),
+    }
 }
 
 pub(super) fn tone(saturation: ConnectorSaturation) -> Tone {

@@ -2,6 +2,7 @@
 
 use palyra_common::api::ChannelDetail;
 use palyra_common::ids::ConnectorId;
+use palyra_common::runtime_contracts::ConnectorContact;
 use palyra_common::time::Timestamp;
 
 use super::list::tone;
@@ -32,7 +33,12 @@ pub(super) async fn run(context: &Context, arguments: Arguments) -> Outcome {
 
 pub(super) fn text(out: &Output, detail: &ChannelDetail) -> String {
     let (channel, queue, connection) = (&detail.channel, &detail.queue, &detail.connection);
-    let state = out.paint(tone(channel.saturation), channel.saturation.as_str());
+    let state = match channel.contact {
+        ConnectorContact::Silent => out.paint(Tone::Bad, channel.contact.as_str()),
+        ConnectorContact::None | ConnectorContact::Heard => {
+            out.paint(tone(channel.saturation), channel.saturation.as_str())
+        }
+    };
     let mut text = format!("{} is {state}\n", printable(channel.id.as_str()));
     for reason in &channel.reasons {
         text.push_str(&format!("  because {}\n", printable(reason)));
@@ -46,7 +52,8 @@ pub(super) fn text(out: &Output, detail: &ChannelDetail) -> String {
     table.field("readiness", readiness);
     table.field("task", channel.liveness.as_str());
     table.field("connected since", when(connection.connected_since));
-    table.field("last heard of", when(connection.last_ack_at));
+    table.field("last answered", when(connection.last_ack_at));
+    table.field("last event", when(connection.last_event_at));
     table.field("started again", format!("{} times", connection.restarts));
     if let Some(error) = &connection.last_error {
         let at = when(connection.last_error_at);

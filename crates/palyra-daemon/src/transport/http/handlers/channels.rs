@@ -6,7 +6,7 @@ use palyra_common::api::{
     ChannelSettings, NewChannel, Page, PauseReason,
 };
 use palyra_common::ids::{ConnectorId, EventId};
-use palyra_common::runtime_contracts::{ConnectorLiveness, Scope};
+use palyra_common::runtime_contracts::{ConnectorContact, ConnectorLiveness, Scope};
 use palyra_connector_core::{Connector, ConnectorStatus, QueueView, Trail, set_up};
 use palyra_policy::connector::{reasons, saturation};
 use palyra_storage::Tx;
@@ -276,6 +276,8 @@ async fn detail(app: &App, id: &ConnectorId) -> Answer<ChannelDetail> {
 }
 
 fn channel(connector: &Connector, queue: &QueueView, status: Option<&ConnectorStatus>) -> Channel {
+    let silent = status.and_then(ConnectorStatus::silent_since);
+    let silent = silent.map(|since| format!("the platform has not answered since {since}"));
     Channel {
         id: connector.id.clone(),
         kind: connector.kind.clone(),
@@ -283,8 +285,9 @@ fn channel(connector: &Connector, queue: &QueueView, status: Option<&ConnectorSt
         readiness: connector.readiness,
         readiness_reason: connector.readiness_reason.clone(),
         liveness: status.map_or(ConnectorLiveness::Stopped, |status| status.liveness),
+        contact: status.map_or(ConnectorContact::None, ConnectorStatus::contact),
         saturation: saturation(&queue.facts),
-        reasons: reasons(&queue.facts),
+        reasons: silent.into_iter().chain(reasons(&queue.facts)).collect(),
         waiting: queue.waiting,
         dead: queue.facts.dead,
         unknown: queue.facts.unknown,
@@ -292,11 +295,16 @@ fn channel(connector: &Connector, queue: &QueueView, status: Option<&ConnectorSt
 }
 
 fn connection(status: ConnectorStatus) -> ChannelConnection {
+    let connection = status.connection;
     ChannelConnection {
-        connected_since: status.connection.connected_since,
-        last_event_at: status.connection.last_event_at,
-        last_ack_at: status.connection.last_ack_at,
-        reconnects: status.connection.reconnects,
+        connected_since: connection.connected_since,
+        last_event_at: connection.last_event_at,
+        last_ack_at: connection.last_ack_at,
+        ack_latency: connection.ack_latency,
+        acks_every: connection.acks_every,
+        silent_since: status.silent_since(),
+        reconnects: connection.reconnects,
+        resumes: connection.resumes,
         restarts: status.restarts.max(0).unsigned_abs(),
         last_error: status.last_error,
         last_error_at: status.last_error_at,
