@@ -6,8 +6,8 @@ use clap::{Args, Parser, Subcommand};
 use palyra_client::Host;
 
 use crate::commands::{
-    audit, auth, backup, bundle, channels, completions, config, daemon, dashboard, deployment,
-    doctor, help, message, router, secrets, status,
+    agents, approvals, audit, auth, backup, bundle, channels, chat, completions, config, daemon,
+    dashboard, deployment, doctor, help, message, models, router, runs, secrets, sessions, status,
 };
 use crate::exit;
 
@@ -17,6 +17,7 @@ mod tests;
 const EXAMPLES: &str = "\
 Examples:
   palyra daemon start               start the daemon in the background
+  palyra chat                       talk to an agent
   palyra dashboard                  log in to the console with a browser
   palyra doctor                     check this machine and the daemon
   palyra --host https://palyra.example --token-file token.txt status
@@ -75,6 +76,17 @@ pub(crate) struct Globals {
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
     Status(status::Arguments),
+    Chat(chat::Arguments),
+    #[command(subcommand)]
+    Sessions(sessions::Command),
+    #[command(subcommand)]
+    Runs(runs::Command),
+    #[command(subcommand)]
+    Approvals(approvals::Command),
+    #[command(subcommand)]
+    Agents(agents::Command),
+    #[command(subcommand)]
+    Models(models::Command),
     Doctor(doctor::Arguments),
     #[command(subcommand)]
     Config(config::Command),

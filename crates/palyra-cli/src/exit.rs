@@ -50,7 +50,7 @@ impl Exit {
             | ("client", "not_permitted")
             | ("storage", "read_only")
             | ("storage" | "config", "open_to_others") => Self::NotAllowed,
-            (_, "not_found") => Self::NotFound,
+            (_, "not_found") | ("models", "not_configured") => Self::NotFound,
             ("common", "conflict")
             | ("storage", "constraint" | "locked")
             | ("backup", "target_in_use")

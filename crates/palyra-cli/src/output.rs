@@ -36,9 +36,10 @@ An error goes to standard error, so standard output never holds one:
   }
 
 docs/errors.md lists the codes. `completions` and `daemon run` have no JSON form and refuse --json;
-help is text in any case. `daemon logs --follow` prints one document per line. A check that finds
-faults (doctor, audit verify, backup verify, deployment preflight) prints its report to standard
-output as usual and exits with 7.
+help is text in any case. `daemon logs --follow`, `runs tail` and `approvals watch` print one
+document per line. A check that finds faults (doctor, audit verify, backup verify, deployment
+preflight, models test) prints its report to standard output as usual and exits with 7; so does
+`chat` when there is no answer.
 
 With --json nobody is asked anything, also on a terminal: what needs an answer is refused without
 --yes, and a secret is piped in.
@@ -100,6 +101,26 @@ impl Output {
         write_out(&form).map_err(|error| format!("standard output: {error}"))
     }
 
+    /// As [`Self::show`], for one of many: as JSON it is one line. Says whether anybody reads on.
+    pub(crate) fn show_next<T: Serialize>(
+        &self,
+        value: &T,
+        text: impl FnOnce(&Self, &T) -> String,
+    ) -> Result<bool, Failure> {
+        let form = if self.json {
+            let line = serde_json::to_string(value);
+            line.map_err(|error| no_json(&error))? + "\n"
+        } else {
+            self.form(value, text)?
+        };
+        match write_out(&form) {
+            Err(error) if error.kind() != ErrorKind::BrokenPipe => {
+                Err(Failure::file(Path::new("standard output"), error))
+            }
+            written => Ok(written.is_ok()),
+        }
+    }
+
     fn form<T: Serialize>(
         &self,
         value: &T,
@@ -108,8 +129,7 @@ impl Output {
         if !self.json {
             return Ok(self.complete(&text(self, value)).into_owned());
         }
-        let document = serde_json::to_string_pretty(value)
-            .map_err(|error| Failure::machine(format!("the answer has no JSON form: {error}")))?;
+        let document = serde_json::to_string_pretty(value).map_err(|error| no_json(&error))?;
         Ok(format!("{document}\n"))
     }
 
@@ -175,6 +195,10 @@ impl Output {
     }
 }
 
+fn no_json(error: &serde_json::Error) -> Failure {
+    Failure::machine(format!("the answer has no JSON form: {error}"))
+}
+
 fn write_out(text: &str) -> std::io::Result<()> {
     let mut stdout = std::io::stdout().lock();
     stdout.write_all(text.as_bytes())?;
@@ -191,4 +215,20 @@ pub(crate) fn printable(text: &str) -> Cow<'_, str> {
     }
     let shown = |c: char| if commands(c) { c.escape_default().collect() } else { c.to_string() };
     Cow::Owned(text.chars().map(shown).collect())
+}
+
+/// `text` in its lines, each [`printable`], with a newline at the end.
+pub(crate) fn paragraphs(text: &str) -> String {
+    let line = |line: &str| line.split('\t').map(printable).collect::<Vec<_>>().join("\t") + "\n";
+    match text.trim_end_matches('\n') {
+        "" => "\n".to_owned(),
+        text => text.split('\n').map(line).collect(),
+    }
+}
+
+/// The beginning of `text` in one line, for a list.
+pub(crate) fn short(text: &str, chars: usize) -> String {
+    let line = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    let cut = line.char_indices().nth(chars).map(|(at, _)| format!("{}…", &line[..at]));
+    printable(&cut.unwrap_or(line)).into_owned()
 }

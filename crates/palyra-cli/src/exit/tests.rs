@@ -28,7 +28,7 @@ fn every_known_error_has_its_class() {
     assert!(of_class(Exit::Usage).contains("daemon/address_refused"));
     assert_eq!(of_class(Exit::Declined), "client/declined");
     assert_eq!(of_class(Exit::Interrupted), "client/interrupted");
-    assert_eq!(of_class(Exit::NotFound), "common/not_found blob/not_found");
+    assert_eq!(of_class(Exit::NotFound), "common/not_found models/not_configured blob/not_found");
     assert_eq!(
         of_class(Exit::Conflict),
         "common/conflict storage/locked storage/constraint daemon/address_in_use \

@@ -8,6 +8,7 @@ use palyra_common::runtime_contracts::{DeadLetterReason, RetryClass};
 use crate::context::Context;
 use crate::failure::Outcome;
 use crate::output::{Output, printable};
+use crate::page::{self, Paging};
 use crate::table::Table;
 
 /// A message and its part: ENVELOPE or ENVELOPE/PART.
@@ -38,16 +39,12 @@ pub(super) struct PageArguments {
     /// The channel, as echo:default
     #[arg(value_name = "CHANNEL")]
     channel: ConnectorId,
-    /// How many at most
-    #[arg(long, value_name = "COUNT", default_value = "50", value_parser = clap::value_parser!(u32).range(1..=200))]
-    limit: u32,
-    /// Go on where a page ended: the `next` that --json has shown
-    #[arg(long, value_name = "CURSOR")]
-    after: Option<String>,
+    #[command(flatten)]
+    page: Paging,
 }
 
 pub(super) async fn list(context: &Context, which: Waiting, page: PageArguments) -> Outcome {
-    let PageArguments { channel, limit, after } = page;
+    let PageArguments { channel, page: Paging { limit, after } } = page;
     let found = context.client()?.waiting_messages(&channel, which, after, limit).await?;
     context.out().show(&found, text)
 }
@@ -69,8 +66,7 @@ fn text(out: &Output, page: &Page<OutboxEntry>) -> String {
             entry.last_error.as_deref().unwrap_or_default().into(),
         ]);
     }
-    let more = page.next.as_ref().map(|next| format!("More: --after {}\n", printable(next)));
-    table.render(out) + &more.unwrap_or_default()
+    table.render(out) + &page::more(page)
 }
 
 pub(super) fn decided(_: &Output, decided: &Decided) -> String {

@@ -4,10 +4,11 @@ use palyra_client::Client;
 use palyra_common::api::{NewRule, Page, RouterRule, RuleChange};
 use palyra_common::ids::{ConnectorId, RuleId};
 use palyra_common::route::Rule;
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 
 use crate::context::Context;
-use crate::failure::{Failure, Outcome};
+use crate::failure::Outcome;
+use crate::fields::{field, fields_of, with_fields};
 use crate::output::{Output, Tone, printable};
 use crate::prompt;
 
@@ -98,12 +99,12 @@ pub(super) async fn run(context: &Context, command: Command) -> Outcome {
             out.show(&all, |out, page| page.items.iter().map(|rule| text(out, rule)).collect())
         }
         Command::Add(AddArguments { channel, fields }) => {
-            let rule = with_fields(&Rule::default(), fields)?;
+            let rule = with_fields("rule", &Rule::default(), fields)?;
             out.show(&client.add_rule(&NewRule { channel, rule }).await?, text)
         }
         Command::Set(SetArguments { rule, fields }) => {
             let was = client.rule(rule).await?;
-            let said = with_fields(&was.rule, fields)?;
+            let said = with_fields("rule", &was.rule, fields)?;
             let change = RuleChange { rule: said, version: Some(was.version) };
             out.show(&client.change_rule(rule, &change).await?, text)
         }
@@ -145,24 +146,4 @@ fn text(out: &Output, rule: &RouterRule) -> String {
         ));
     }
     text
-}
-
-/// What the rule says with these fields in place of its own.
-fn with_fields(rule: &Rule, fields: Vec<(String, Value)>) -> Result<Rule, Failure> {
-    let all = fields_of(rule).into_iter().chain(fields).collect();
-    serde_json::from_value(Value::Object(all))
-        .map_err(|error| Failure::asked(format!("rule cannot be used: {error}")))
-}
-
-fn fields_of(rule: &Rule) -> Map<String, Value> {
-    match serde_json::to_value(rule) {
-        Ok(Value::Object(fields)) => fields,
-        _ => Map::new(),
-    }
-}
-
-fn field(text: &str) -> Result<(String, Value), String> {
-    let (name, value) = text.split_once('=').ok_or("give FIELD=VALUE")?;
-    let value = serde_json::from_str(value).unwrap_or_else(|_| Value::String(value.to_owned()));
-    Ok((name.to_owned(), value))
 }

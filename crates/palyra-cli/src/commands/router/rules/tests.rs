@@ -1,8 +1,9 @@
 use super::*;
+use crate::failure::Failure;
 
 fn said(rule: &Rule, fields: &[&str]) -> Result<Rule, String> {
     let fields = fields.iter().map(|text| field(text).unwrap()).collect();
-    with_fields(rule, fields).map_err(|failure| match failure {
+    with_fields("rule", rule, fields).map_err(|failure| match failure {
         Failure::Told(envelope) => format!("{}: {}", envelope.code(), envelope.message()),
         other => panic!("{other:?}"),
     })
