@@ -1,7 +1,7 @@
 //! Messages come in once and go out once, wherever the daemon dies. What has arrived is counted
 //! outside of it, in the ledger of the echo connector.
 
-mod world;
+pub(crate) mod world;
 
 use std::time::{Duration, Instant};
 

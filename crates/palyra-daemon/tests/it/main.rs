@@ -28,6 +28,7 @@ mod refusals;
 mod restore;
 mod room;
 mod runs;
+mod runs_crash;
 mod scopes;
 mod secrets;
 mod standing;

@@ -1,8 +1,10 @@
 //! A daemon, or several, with the echo connector, and what was handed in.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
 use std::time::{Duration, Instant};
 
+use palyra_storage::OpenOptions;
 use palyra_testkit::crash::CrashPlan;
 use palyra_testkit::postgres::{DatabaseLocale, PostgresServer, TestDatabase};
 use palyra_testkit::process::{Builder, Process};
@@ -10,25 +12,25 @@ use serde_json::{Value, json};
 
 use crate::daemon::{Daemon, LIMIT, palyrad};
 
-pub(super) const ECHO: &str = "/admin/v1/channels/echo:default";
+pub(crate) const ECHO: &str = "/admin/v1/channels/echo:default";
 /// What a run says that was taken over too often.
 const GIVEN_UP: &str = "this failed several times";
 const LEDGER: &str = "connectors/ledger";
 /// Of which each may have one answer under way.
-pub(super) const CONVERSATIONS: u64 = 7;
+pub(crate) const CONVERSATIONS: u64 = 7;
 /// Of the nodes that share a database.
-pub(super) const LEASE_TTL: Duration = Duration::from_secs(2);
+pub(crate) const LEASE_TTL: Duration = Duration::from_secs(2);
 
 /// What the other side does, and what can be learnt of it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Platform {
-    pub(super) memory: Memory,
-    pub(super) answers: Answers,
+pub(crate) struct Platform {
+    pub(crate) memory: Memory,
+    pub(crate) answers: Answers,
 }
 
 /// What the platform knows of what has reached it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Memory {
+pub(crate) enum Memory {
     /// It takes the same message twice for one.
     Deduplicates,
     /// It takes every message, and says which it has.
@@ -39,14 +41,14 @@ pub(super) enum Memory {
 
 /// What is heard of what the platform has done.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Answers {
+pub(crate) enum Answers {
     Arrive,
     /// One in three is lost, the first one of each life to begin with.
     GetLost,
 }
 
 impl Platform {
-    pub(super) const fn new(memory: Memory, answers: Answers) -> Self {
+    pub(crate) const fn new(memory: Memory, answers: Answers) -> Self {
         Self { memory, answers }
     }
 
@@ -66,25 +68,25 @@ impl Platform {
 
 /// Where the daemon keeps its rows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Engine {
+pub(crate) enum Engine {
     Sqlite,
     Postgres,
 }
 
-pub(super) struct World {
+pub(crate) struct World {
     /// One for each node that there may be at once; they share the folder of the ledger.
     data: Vec<tempfile::TempDir>,
-    pub(super) platform: Platform,
+    pub(crate) platform: Platform,
     /// How many were acknowledged: they have to be answered. Of the next one nothing may have been
     /// heard, and still it may be there.
-    pub(super) handed_in: u64,
+    pub(crate) handed_in: u64,
     /// How long an attempt may take.
     attempt_timeout: Duration,
-    _database: Option<TestDatabase>,
+    database: Option<TestDatabase>,
 }
 
 impl World {
-    pub(super) fn new(engine: Engine, platform: Platform) -> Self {
+    pub(crate) fn new(engine: Engine, platform: Platform) -> Self {
         let world = match engine {
             Engine::Sqlite => Self::of(vec![tempfile::tempdir().unwrap()], platform, None),
             Engine::Postgres => Self::shared_by(1, platform),
@@ -96,7 +98,7 @@ impl World {
     }
 
     /// Nodes on one Postgres, whose leases end soon.
-    pub(super) fn shared_by(nodes: usize, platform: Platform) -> Self {
+    pub(crate) fn shared_by(nodes: usize, platform: Platform) -> Self {
         let server = PostgresServer::shared().unwrap();
         let database = server.create_database(DatabaseLocale::C).unwrap();
         let data: Vec<_> = (0..nodes).map(|_| tempfile::tempdir().unwrap()).collect();
@@ -123,16 +125,10 @@ impl World {
         platform: Platform,
         database: Option<TestDatabase>,
     ) -> Self {
-        Self {
-            data,
-            platform,
-            handed_in: 0,
-            attempt_timeout: Duration::from_secs(20),
-            _database: database,
-        }
+        Self { data, platform, handed_in: 0, attempt_timeout: Duration::from_secs(20), database }
     }
 
-    pub(super) fn configure(&self, daemon: &Daemon) {
+    pub(crate) fn configure(&self, daemon: &Daemon) {
         let queue = json!({ "look_after": "5ms", "max_looks": 1, "max_attempts": 100,
             "backoff": { "base": "1ms", "cap": "10ms" }, "max_waiting": 10_000,
             "attempt_timeout": format!("{}s", self.attempt_timeout.as_secs()) });
@@ -140,16 +136,16 @@ impl World {
         assert_eq!(daemon.ask("PUT", ECHO, &change).status, 200);
     }
 
-    pub(super) fn start(&self, crash: Option<&CrashPlan>) -> Daemon {
+    pub(crate) fn start(&self, crash: Option<&CrashPlan>) -> Daemon {
         self.start_node(0, crash)
     }
 
-    pub(super) fn start_node(&self, node: usize, crash: Option<&CrashPlan>) -> Daemon {
+    pub(crate) fn start_node(&self, node: usize, crash: Option<&CrashPlan>) -> Daemon {
         Daemon::of(self.builder(node, crash))
     }
 
     /// One that may die before it is ready.
-    pub(super) fn begin_to_start(&self, crash: &CrashPlan) -> Process {
+    pub(crate) fn begin_to_start(&self, crash: &CrashPlan) -> Process {
         self.builder(0, Some(crash)).spawn().unwrap()
     }
 
@@ -161,27 +157,32 @@ impl World {
         }
     }
 
-    pub(super) fn stop(&self, mut daemon: Daemon) {
+    pub(crate) fn stop(&self, mut daemon: Daemon) {
         daemon.process.terminate(LIMIT).unwrap();
     }
 
     /// Hands the next message in, and says whether it was heard that it is kept. If it was not, it is
     /// still the next one.
-    pub(super) fn hand_in(&mut self, daemon: &Daemon) -> bool {
+    pub(crate) fn hand_in(&mut self, daemon: &Daemon) -> bool {
         let conversation = self.handed_in % CONVERSATIONS;
         self.hand_in_to(daemon, &format!("c{conversation}"))
     }
 
-    pub(super) fn hand_in_to(&mut self, daemon: &Daemon, conversation: &str) -> bool {
+    pub(crate) fn hand_in_to(&mut self, daemon: &Daemon, conversation: &str) -> bool {
+        self.say(daemon, conversation, &name(self.handed_in))
+    }
+
+    /// Says something in the message that is handed in next.
+    pub(crate) fn say(&mut self, daemon: &Daemon, conversation: &str, text: &str) -> bool {
         let name = name(self.handed_in);
-        let test = json!({ "text": name, "conversation": conversation, "message": name });
+        let test = json!({ "text": text, "conversation": conversation, "message": name });
         let heard = daemon.try_local("POST", &format!("{ECHO}/test"), &test.to_string());
         self.handed_in += u64::from(heard == Some(202));
         heard == Some(202)
     }
 
     /// Waits until the answer to what was handed in last has arrived.
-    pub(super) fn await_last_answer(&self) {
+    pub(crate) fn await_last_answer(&self) {
         let (last, deadline) = (answer(self.handed_in - 1), Instant::now() + LIMIT);
         while !self.arrived().contains_key(&last) {
             assert!(Instant::now() < deadline, "{last:?} never arrives");
@@ -190,7 +191,7 @@ impl World {
     }
 
     /// Hands in until it is not heard any more, or for long enough.
-    pub(super) fn hand_in_until_it_dies(&mut self, daemon: &Daemon) {
+    pub(crate) fn hand_in_until_it_dies(&mut self, daemon: &Daemon) {
         for _ in 0..200 {
             if !self.hand_in(daemon) {
                 return;
@@ -198,8 +199,8 @@ impl World {
         }
     }
 
-    /// Waits until nothing moves, and compares what was handed in with what has arrived.
-    pub(super) fn check(&self, daemon: &Daemon) -> Counts {
+    /// Waits until nothing moves.
+    pub(crate) fn await_quiet(&self, daemon: &Daemon) {
         let deadline = Instant::now() + LIMIT;
         // What is not answered yet is not in the queue of messages.
         let open = |runs: &Value| runs["queued"] != 0 || runs["running"] != 0;
@@ -207,6 +208,11 @@ impl World {
             std::thread::sleep(Duration::from_millis(10));
         }
         daemon.until(ECHO, |channel| channel["waiting"] == 0 && channel["queue"]["sending"] == 0);
+    }
+
+    /// Waits until nothing moves, and compares what was handed in with what has arrived.
+    pub(crate) fn check(&self, daemon: &Daemon) -> Counts {
+        self.await_quiet(daemon);
         let missing = self.missing(daemon);
         // What has died three times without getting anywhere is given up, and that is told.
         let given_up = self.sent(daemon).iter().filter(|text| text.contains(GIVEN_UP)).count();
@@ -272,20 +278,35 @@ impl World {
     }
 
     /// How often each text is in the ledger.
-    pub(super) fn arrived(&self) -> BTreeMap<String, u64> {
-        let ledger = self.data[0].path().join(LEDGER);
+    pub(crate) fn arrived(&self) -> BTreeMap<String, u64> {
         let mut arrived = BTreeMap::new();
-        for line in std::fs::read_to_string(ledger).unwrap_or_default().lines() {
-            if let Ok(line) = serde_json::from_str::<Value>(line) {
-                let text = said(line["operation"]["text"].as_str().unwrap());
-                *arrived.entry(text).or_default() += 1;
-            }
+        for line in self.ledger() {
+            *arrived.entry(said(line["operation"]["text"].as_str().unwrap())).or_default() += 1;
         }
         arrived
     }
+
+    /// All that has arrived, in order. A line that was cut off in the middle never did.
+    pub(crate) fn ledger(&self) -> Vec<Value> {
+        let ledger = std::fs::read_to_string(self.data_dir(0).join(LEDGER)).unwrap_or_default();
+        ledger.lines().filter_map(|line| serde_json::from_str(line).ok()).collect()
+    }
+
+    pub(crate) fn data_dir(&self, node: usize) -> &Path {
+        self.data[node].path()
+    }
+
+    /// How to look at the rows without a daemon.
+    pub(crate) fn rows(&self) -> OpenOptions {
+        let mut options = OpenOptions::in_directory(self.data_dir(0));
+        if let Some(database) = &self.database {
+            options.config.url = database.url().to_string().into();
+        }
+        options
+    }
 }
 
-fn name(number: u64) -> String {
+pub(crate) fn name(number: u64) -> String {
     format!("m{number}")
 }
 
@@ -299,7 +320,7 @@ fn said(text: &str) -> String {
 }
 
 #[derive(Debug)]
-pub(super) struct Counts {
-    pub(super) delivered: u64,
-    pub(super) unknown: u64,
+pub(crate) struct Counts {
+    pub(crate) delivered: u64,
+    pub(crate) unknown: u64,
 }

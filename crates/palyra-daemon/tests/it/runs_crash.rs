@@ -1,0 +1,100 @@
+//! Whatever an agent was told is answered once, wherever its daemon dies, and what it does to the
+//! world it does once, unless a human says so. Answers are counted in the ledger of the echo
+//! connector, changes in the files that they are made to.
+
+mod rows;
+mod talk;
+
+use std::time::{Duration, Instant};
+
+use palyra_gateway::Verdict;
+use palyra_testkit::model_sim::{Fault, Gate, echo};
+use palyra_testkit::seed::{Seed, rounds};
+use rustix::process::{Pid, Signal, kill_process};
+
+use crate::channels_crash::world::{Engine, LEASE_TTL, name};
+use crate::daemon::LIMIT;
+use talk::{Kind, Talk};
+
+/// The most that is said in one life.
+const MOST_SAID: usize = 8;
+
+/// Killed at random moments, while agents think, act, wait and answer.
+fn killed_at_random(engine: Engine, longest: Duration, kills: u32) {
+    let mut random = Seed::from_env_or_random("PALYRA_TEST_SEED").unwrap().rng();
+    let mut talk = Talk::new(engine);
+    for _ in 0..kills {
+        let mut daemon = talk.world.start(None);
+        let after = random.duration(Duration::from_millis(5)..longest);
+        std::thread::scope(|scope| {
+            let process = Pid::from_raw(daemon.process.id().try_into().unwrap()).unwrap();
+            scope.spawn(move || {
+                std::thread::sleep(after);
+                kill_process(process, Signal::KILL).unwrap();
+            });
+            for _ in 0..MOST_SAID {
+                if !talk.say_next(&daemon) {
+                    break;
+                }
+                std::thread::sleep(random.duration(Duration::ZERO..longest / 10));
+            }
+        });
+        daemon.process.wait(LIMIT).unwrap();
+        talk.decide_some(&mut random);
+    }
+    talk.settle(Verdict::Approve);
+    let outcome = talk.check();
+    println!("{kills} kills, {engine:?}: {} said, {outcome:?}", talk.world.handed_in);
+    assert!(outcome.answered > 0 && outcome.yes > 0, "nothing was tried");
+    assert!(outcome.changes > 0, "nothing was changed");
+}
+
+#[test]
+fn crashes_at_random_leave_one_answer_to_each_message() {
+    killed_at_random(Engine::Sqlite, Duration::from_millis(400), rounds(24, 400));
+}
+
+#[test]
+fn postgres_keeps_runs_through_crashes_at_random() {
+    // What a node had when it died waits until its lease is over.
+    let longest = LEASE_TTL + Duration::from_secs(1);
+    killed_at_random(Engine::Postgres, longest, rounds(6, 120));
+}
+
+/// What one node was thinking about when it was killed, the other finishes.
+#[test]
+fn postgres_gives_the_runs_of_a_node_that_crashes_to_the_other() {
+    let mut talk = Talk::shared_by(2);
+    let mut nodes = [Some(talk.world.start_node(0, None)), Some(talk.world.start_node(1, None))];
+    talk.world.configure(nodes[0].as_ref().unwrap());
+    for round in 0..rounds(2, 20) as usize {
+        let (dies, stays) = (round % 2, (round + 1) % 2);
+        let shut = Gate::shut();
+        talk.sim.rule(move |asked| echo(asked).with(Fault::Gated(shut.clone())));
+        let (asked, left, said) = (talk.sim.asked().len(), talk.sim.left(), talk.world.handed_in);
+        for kind in [Kind::Plain, Kind::Read, Kind::Plain] {
+            assert!(talk.say(nodes[dies].as_ref().unwrap(), kind));
+        }
+        talk.sim.wait_for_asked(asked + 3, LIMIT).unwrap();
+        nodes[dies].take().unwrap().process.kill_dash_nine().unwrap();
+        let died = Instant::now();
+        // It was the one that died that had asked.
+        talk.sim.wait_for_left(left + 3, LIMIT).unwrap();
+        talk.sim.rule(echo);
+        let deadline = died + LIMIT;
+        let answered = |number: u64| {
+            let name = name(number);
+            talk.world.ledger().iter().any(|line| line["operation"]["reply_to"] == name)
+        };
+        while !(said..talk.world.handed_in).all(answered) {
+            assert!(Instant::now() < deadline, "node {stays} never answers");
+            std::thread::sleep(Duration::from_millis(10));
+        }
+        let took = died.elapsed();
+        println!("node {dies} killed, its runs ended on the other after {took:?}");
+        nodes[dies] = Some(talk.world.start_node(dies, None));
+    }
+    nodes.into_iter().flatten().for_each(|node| talk.world.stop(node));
+    let outcome = talk.check();
+    assert_eq!(outcome.answered, talk.world.handed_in);
+}
