@@ -39,6 +39,11 @@ const BENCHES: &[Bench] = &[
         about: "what it costs to bring messages in and out, beside a raw database",
     },
     Bench {
+        package: "palyra-gateway",
+        name: "runs",
+        about: "what a run costs beside its model, beside a raw database that commits the same rows",
+    },
+    Bench {
         package: "palyra-storage",
         name: "storage",
         about: "how much of the speed of SQLite and Postgres storage keeps",

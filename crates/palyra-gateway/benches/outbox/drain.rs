@@ -7,7 +7,8 @@ use palyra_testkit::figures::{Goal, in_turns, rate, report};
 use serde_json::json;
 use tokio::runtime::Runtime;
 
-use crate::node::{CONNECTIONS, Engine, Node, Place, enqueue};
+use crate::node::{Node, enqueue};
+use crate::place::{CONNECTIONS, Engine, Place};
 use crate::raw::{BATCH, Raw, RawPostgres};
 
 const MESSAGES: usize = 20_000;

@@ -16,7 +16,8 @@ use palyra_testkit::figures::{Goal, in_turns, millis, report};
 use serde_json::json;
 use tokio::runtime::Runtime;
 
-use crate::node::{Engine, Place, enqueue};
+use crate::node::enqueue;
+use crate::place::{Engine, Place};
 
 const FEW: u64 = 2_000;
 const MANY: u64 = 200_000;

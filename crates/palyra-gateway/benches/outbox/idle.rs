@@ -22,7 +22,8 @@ use tokio::runtime::Runtime;
 use tokio::sync::watch;
 
 use crate::commits;
-use crate::node::{Engine, Node, Place, enqueue};
+use crate::node::{Node, enqueue};
+use crate::place::{Engine, Place};
 use crate::raw::Raw;
 
 const MESSAGES: usize = 400;

@@ -2,6 +2,7 @@
 //! to itself. Each figure is measured together with its reference, turn by turn in one run.
 #![allow(clippy::unwrap_used, reason = "a bench that fails should stop")]
 
+#[path = "../shared/commits.rs"]
 mod commits;
 mod drain;
 mod growth;
@@ -10,6 +11,8 @@ mod idle;
 mod mirror;
 mod node;
 mod parallel;
+#[path = "../shared/place.rs"]
+mod place;
 mod raw;
 
 fn main() {

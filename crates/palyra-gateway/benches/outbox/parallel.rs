@@ -7,7 +7,8 @@ use palyra_testkit::figures::{Goal, Measured, report};
 use serde_json::json;
 use tokio::runtime::Runtime;
 
-use crate::node::{Engine, Node, Place, envelope};
+use crate::node::{Node, envelope};
+use crate::place::{Engine, Place};
 
 const CONNECTORS: u64 = 4;
 const LANES: u64 = 16;

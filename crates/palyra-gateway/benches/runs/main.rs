@@ -1,0 +1,31 @@
+//! What a run costs beside what its model costs, and beside a raw database that commits the same
+//! rows. Each figure is measured together with its reference, turn by turn in one run.
+#![allow(clippy::unwrap_used, reason = "a bench that fails should stop")]
+
+#[path = "../shared/commits.rs"]
+mod commits;
+mod fanout;
+mod growth;
+mod model;
+mod node;
+mod overhead;
+#[path = "../shared/place.rs"]
+mod place;
+mod raw;
+mod throughput;
+mod waiting;
+
+fn main() {
+    // `cargo test --benches` only wants to know that it builds.
+    if std::env::args().any(|arg| arg == "--test") {
+        return;
+    }
+    let runtime =
+        tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build().unwrap();
+    commits::count();
+    overhead::run(&runtime);
+    throughput::run(&runtime);
+    growth::run(&runtime);
+    fanout::run(&runtime);
+    waiting::run(&runtime);
+}
