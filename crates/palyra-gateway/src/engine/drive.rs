@@ -9,8 +9,8 @@ use palyra_common::runtime_contracts::{
 use palyra_common::tape::{ApprovalRequested, ModelAbandoned, Phase, TapeEvent, ToolCompleted};
 use palyra_common::time::{Duration, Timestamp};
 use palyra_policy::budget::Amount;
-use palyra_policy::run::{self as policy, Limits, Next, Recovery, RunState, Used};
-use palyra_storage::{Tx, crash_point, new_id};
+use palyra_policy::run::{self as policy, CallStep, Limits, Next, Recovery, RunState, Used};
+use palyra_storage::{Tx, approval, crash_point, new_id};
 use tokio::sync::Notify;
 
 use super::commit::{Beside, Commit, Committed, Then, Undo};
@@ -139,7 +139,7 @@ impl Held {
                 Next::AskHuman(call) => self.ask_human(call).await,
                 Next::Start(calls) => self.start(&calls).await?,
                 Next::Tell(call, outcome) => {
-                    self.tell(call, outcome);
+                    self.tell(call, outcome).await?;
                     Flow::GoOn
                 }
                 Next::Wait(_) => {
@@ -314,14 +314,14 @@ impl Held {
             false => proposed.summary.clone(),
         };
         let (approval, expires_at) = (new_id(), now + ASK_FOR);
-        self.beside.ask.push(palyra_storage::approval::ApprovalRecord {
+        self.beside.ask.push(approval::ApprovalRecord {
             id: approval,
             subject,
             payload: proposed.arguments.clone(),
             payload_sha256: proposed.payload_sha256.clone(),
             summary: summary.clone(),
             risk: proposed.risk,
-            asker: Some(palyra_storage::approval::Asker {
+            asker: Some(approval::Asker {
                 run: self.run.id,
                 call: call.id.clone(),
                 session: self.run.session,
@@ -341,12 +341,15 @@ impl Held {
     }
 
     /// Tells the model that a call was not made.
-    fn tell(&mut self, index: usize, outcome: ToolOutcome) {
+    async fn tell(&mut self, index: usize, outcome: ToolOutcome) -> Result<(), GatewayError> {
         let call = &self.state.calls[index];
         let id = call.call.id.clone();
         let what = match outcome {
             ToolOutcome::Refused => "this call was refused".to_owned(),
-            ToolOutcome::Denied => "a human said no to this call; do not try it again".to_owned(),
+            ToolOutcome::Denied => match self.why_decided(index).await? {
+                Some(why) => format!("a human said no to this call ({why}); do not try it again"),
+                None => "a human said no to this call; do not try it again".to_owned(),
+            },
             ToolOutcome::Expired => "no human decided about this call in time".to_owned(),
             ToolOutcome::Unknown => {
                 "this call was interrupted; nobody knows whether it was done".to_owned()
@@ -354,6 +357,16 @@ impl Held {
             ToolOutcome::Done | ToolOutcome::Failed => "this call came to nothing".to_owned(),
         };
         self.complete(&id, outcome, what, Trust::Operator);
+        Ok(())
+    }
+
+    /// What a human said about their decision on a call.
+    async fn why_decided(&self, index: usize) -> Result<Option<String>, GatewayError> {
+        let CallStep::Decided { approval: id, .. } = self.state.calls[index].step else {
+            return Ok(None);
+        };
+        let record = self.options.db.read(move |tx| approval::one(tx, id)).await?;
+        Ok(record.and_then(|record| record.decision?.reason))
     }
 
     pub(super) fn complete(
