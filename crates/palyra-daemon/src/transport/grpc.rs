@@ -39,7 +39,8 @@ pub(crate) async fn serve(
     let health_service = health_service.max_decoding_message_size(health::LARGEST);
     let reflection = reflection.max_decoding_message_size(largest);
     let gateway = gateway::service(app.clone()).max_decoding_message_size(largest);
-    let following = tokio::spawn(health::follow(reporter, app.clone(), stop.clone()));
+    let told = health::begin(&reporter, &app).await;
+    let following = tokio::spawn(health::follow(reporter, app.clone(), told, stop.clone()));
     let routes = Routes::new(health_service).add_service(reflection).add_service(gateway).prepare();
     let (drain, stopping) = (limits.http.drain_timeout, stop.clone());
     let stopped = async move {
