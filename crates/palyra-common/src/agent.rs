@@ -25,7 +25,8 @@ pub struct AgentSpec {
     #[cfg_attr(feature = "openapi", schema(max_items = 8))]
     pub models: Vec<String>,
     /// Which tools it may use: a name, all of a family (`fs.*`), or all (`*`).
-    #[cfg_attr(feature = "openapi", schema(max_items = 128))]
+    // A name that is given twice is taken once, so for the API it is a list.
+    #[cfg_attr(feature = "openapi", schema(value_type = Vec<String>, max_items = 128))]
     pub tools: BTreeSet<String>,
     /// How much one run may do.
     pub limits: RunLimits,

@@ -23,13 +23,26 @@ use crate::transport::http::refusal::{Answer, Refusal};
 const PAGE_LIMIT: u32 = 200;
 const MAX_TITLE_CHARS: usize = 200;
 
-/// Where a list goes on.
+/// Where a list of conversations goes on.
 #[derive(Debug, Deserialize, utoipa::IntoParams)]
 #[serde(deny_unknown_fields)]
 #[into_params(parameter_in = Query)]
-pub(crate) struct AfterCursor {
+pub(crate) struct AfterSession {
     /// `next` of the page before
-    #[param(pattern = "^[0-9]{1,18}\\.[0-9A-Z]{1,26}$")]
+    #[param(pattern = "^[0-9]{1,15}\\.[0-7][0-9A-HJKMNP-TV-Z]{25}$")]
+    after: Option<String>,
+    /// How many at most
+    #[param(minimum = 1, maximum = 200)]
+    limit: Option<u32>,
+}
+
+/// Where what was said goes on.
+#[derive(Debug, Deserialize, utoipa::IntoParams)]
+#[serde(deny_unknown_fields)]
+#[into_params(parameter_in = Query)]
+pub(crate) struct AfterMessage {
+    /// `next` of the page before
+    #[param(pattern = "^[0-9]{1,18}\\.[0-9]{1,18}$")]
     after: Option<String>,
     /// How many at most
     #[param(minimum = 1, maximum = 200)]
@@ -37,12 +50,12 @@ pub(crate) struct AfterCursor {
 }
 
 /// Conversations with agents that were not put away, the newest first
-#[utoipa::path(get, path = "/admin/v1/sessions", tag = "sessions", params(AfterCursor),
+#[utoipa::path(get, path = "/admin/v1/sessions", tag = "sessions", params(AfterSession),
     responses((status = 200, body = Page<AgentSession>)))]
 pub(crate) async fn list_sessions(
     State(app): State<App>,
     caller: Caller,
-    QueryOf(page): QueryOf<AfterCursor>,
+    QueryOf(page): QueryOf<AfterSession>,
 ) -> Answer<Json<Page<AgentSession>>> {
     caller.allow(Scope::SessionsRead)?;
     let limit = checked_limit(page.limit, PAGE_LIMIT)?;
@@ -57,7 +70,8 @@ pub(crate) async fn list_sessions(
 }
 
 /// Begins a conversation with an agent
-#[utoipa::path(post, path = "/admin/v1/sessions", tag = "sessions", request_body = NewSession,
+#[utoipa::path(post, path = "/admin/v1/sessions", tag = "sessions",
+    request_body = Option<NewSession>,
     responses((status = 201, body = AgentSession)))]
 pub(crate) async fn begin_session(
     State(app): State<App>,
@@ -123,13 +137,13 @@ pub(crate) async fn archive_session(
 
 /// What was said in a conversation, the newest first
 #[utoipa::path(get, path = "/admin/v1/sessions/{id}/messages", tag = "sessions",
-    params(("id" = SessionId, Path, description = "Which conversation"), AfterCursor),
+    params(("id" = SessionId, Path, description = "Which conversation"), AfterMessage),
     responses((status = 200, body = Page<SessionMessage>)))]
 pub(crate) async fn read_session(
     State(app): State<App>,
     caller: Caller,
     PathOf(id): PathOf<SessionId>,
-    QueryOf(page): QueryOf<AfterCursor>,
+    QueryOf(page): QueryOf<AfterMessage>,
 ) -> Answer<Json<Page<SessionMessage>>> {
     caller.allow(Scope::SessionsRead)?;
     let limit = checked_limit(page.limit, PAGE_LIMIT)?;
