@@ -440,6 +440,15 @@ fn a_start_where_nothing_may_be_written_is_not_allowed() {
     }
 }
 
+/// A signal that halts a process reaches its threads one after the other.
+fn is_halted(pid: u32) -> bool {
+    let threads = std::fs::read_dir(format!("/proc/{pid}/task")).unwrap();
+    let mut stats = threads.map(|thread| {
+        std::fs::read_to_string(thread.unwrap().path().join("stat")).unwrap_or_default()
+    });
+    stats.all(|stat| stat.rsplit(')').next().is_some_and(|rest| rest.starts_with(" T")))
+}
+
 /// It hears nothing, so nobody waits for it.
 #[test]
 fn a_halted_daemon_is_told_as_such_and_ended_by_force() {
@@ -447,6 +456,7 @@ fn a_halted_daemon_is_told_as_such_and_ended_by_force() {
     let mut daemon = world.palyrad();
     let process = rustix::process::Pid::from_raw(daemon.id() as i32).unwrap();
     rustix::process::kill_process(process, rustix::process::Signal::STOP).unwrap();
+    until("every thread of it stands still", || is_halted(daemon.id()));
     let told = format!("process {} serves", daemon.id());
     let halted = world.palyra(&["status", "--json"]).expect(3);
     assert_eq!(halted.error_code(), "client/unreachable");
