@@ -12,10 +12,20 @@ use crate::world::{Background, Ran, World};
 /// Commands without a JSON form.
 const NO_JSON: [&str; 3] = ["completions", "daemon run", "help"];
 /// Groups whose commands have snapshots of their own.
-const ELSEWHERE: [&str; 3] = ["channels ", "router ", "message "];
+const ELSEWHERE: [&str; 9] = [
+    "channels ",
+    "router ",
+    "message ",
+    "agents ",
+    "sessions ",
+    "runs ",
+    "approvals ",
+    "models ",
+    "chat",
+];
 
 /// The types of a document: fields by name, and of a list what all its items may have.
-fn shape(document: &Value) -> Value {
+pub(crate) fn shape(document: &Value) -> Value {
     match document {
         Value::Null => json!("null"),
         Value::Bool(_) => json!("bool"),
