@@ -43,7 +43,7 @@ pub(crate) fn beside(
             Ok(Event { kind: row.get(0)?, spoken: row.get(1)?, payload: row.get(2)? })
         })
     }));
-    let tape: [Event; 6] = tape.unwrap().try_into().unwrap_or_else(|_| panic!("another tape"));
+    let tape: [Event; 6] = tape.unwrap().try_into().expect("a tape of six events");
     let bare = Place::open(runtime, engine);
     runtime.block_on(bare.db.close());
     match engine {
@@ -53,7 +53,7 @@ pub(crate) fn beside(
 }
 
 /// An event as it stands on the tape of a run.
-#[derive(Clone)]
+#[derive(Debug, Clone)]
 struct Event {
     kind: String,
     spoken: i64,

@@ -27,6 +27,7 @@ fn the_help_of_bench_names_the_benches_and_explains_their_table() {
 
       daemon   what the daemon costs to start, to keep and per request, beside a bare axum server
       outbox   what it costs to bring messages in and out, beside a raw database
+      runs     what a run costs beside its model, beside a raw database that commits the same rows
       storage  how much of the speed of SQLite and Postgres storage keeps
 
     `make bench BENCH=storage` does the same as `cargo xtask bench storage`, after it has seen to it that
