@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 
 use serde::{Deserialize, Serialize};
 
+use crate::serde_object::object;
 use crate::time::Duration;
 
 /// The longest instructions, in bytes.
@@ -29,8 +30,10 @@ pub struct AgentSpec {
     #[cfg_attr(feature = "openapi", schema(value_type = Vec<String>, max_items = 128))]
     pub tools: BTreeSet<String>,
     /// How much one run may do.
+    #[serde(deserialize_with = "object")]
     pub limits: RunLimits,
     /// How much all of its runs may use.
+    #[serde(deserialize_with = "object")]
     pub budgets: Budgets,
 }
 
@@ -48,6 +51,7 @@ pub struct RunLimits {
     /// How long it may work, waiting not counted.
     pub active: Duration,
     /// What it may use.
+    #[serde(deserialize_with = "object")]
     pub cap: Cap,
     /// How much of the conversation a model gets to see, in tokens.
     #[cfg_attr(feature = "openapi", schema(minimum = 256, maximum = 2_000_000))]
@@ -63,12 +67,18 @@ pub struct RunLimits {
 #[serde(deny_unknown_fields, default)]
 pub struct Budgets {
     /// Those of one session.
+    #[serde(deserialize_with = "object")]
     pub session: Cap,
     /// All of them.
+    #[serde(deserialize_with = "object")]
     pub agent: Cap,
     /// All of them on one day, which ends at midnight UTC.
+    #[serde(deserialize_with = "object")]
     pub day: Cap,
 }
+
+/// The largest cap: every reader of JSON can hold it.
+const MAX_CAP: u64 = 9_007_199_254_740_991;
 
 /// The most that may be used; nothing: there is no limit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
@@ -77,9 +87,11 @@ pub struct Budgets {
 pub struct Cap {
     /// Tokens.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "openapi", schema(minimum = 0, maximum = 9_007_199_254_740_991_i64))]
     pub tokens: Option<u64>,
     /// Millionths of a dollar.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "openapi", schema(minimum = 0, maximum = 9_007_199_254_740_991_i64))]
     pub micros: Option<u64>,
 }
 
@@ -130,7 +142,12 @@ impl AgentSpec {
         if self.models.len() > 8 {
             return Err("an agent thinks with at most 8 models".to_owned());
         }
-        let limits = &self.limits;
+        let (limits, budgets) = (&self.limits, &self.budgets);
+        let caps = [limits.cap, budgets.session, budgets.agent, budgets.day];
+        let numbers = caps.iter().flat_map(|cap| [cap.tokens, cap.micros]).flatten();
+        if numbers.max().is_some_and(|most| most > MAX_CAP) {
+            return Err(format!("tokens and micros of a cap are at most {MAX_CAP}"));
+        }
         if limits.turns == 0 || limits.turns > 1_000 || limits.tool_calls > 10_000 {
             return Err("a run has from 1 to 1,000 turns and at most 10,000 tool calls".to_owned());
         }

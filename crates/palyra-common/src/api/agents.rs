@@ -5,6 +5,7 @@ use serde::{Deserialize, Serialize};
 use crate::agent::AgentSpec;
 use crate::ids::AgentId;
 use crate::serde_number::whole_version;
+use crate::serde_object::object;
 use crate::time::Timestamp;
 
 /// Somebody who does the work.
@@ -31,6 +32,7 @@ pub struct NewAgent {
     /// Its id.
     pub id: AgentId,
     /// What it is to be.
+    #[serde(deserialize_with = "object")]
     pub spec: AgentSpec,
 }
 
@@ -40,6 +42,7 @@ pub struct NewAgent {
 #[serde(deny_unknown_fields)]
 pub struct AgentChange {
     /// All of it.
+    #[serde(deserialize_with = "object")]
     pub spec: AgentSpec,
     /// Only if it is at this version.
     #[serde(default, skip_serializing_if = "Option::is_none", deserialize_with = "whole_version")]
