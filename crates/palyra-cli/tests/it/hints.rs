@@ -5,7 +5,7 @@ use std::os::unix::net::UnixListener;
 
 use palyra_testkit::process::{Process, Stream};
 
-use crate::secrets::{on_a_terminal, watched};
+use crate::terminal::Terminal;
 use crate::world::{LIMIT, World, ran};
 
 #[test]
@@ -59,9 +59,9 @@ fn a_data_directory_of_somebody_else_is_not_called_unreachable() {
 fn no_is_an_answer_and_not_an_interruption() {
     let world = World::new();
     let asked = "auth tokens revoke 01ARZ3NDEKTSV4RRFFQ69G5FAV";
-    let seen = on_a_terminal(&world, asked, "[y/N]", b"n\r");
+    let seen = Terminal::open(&world, asked).wait_for("[y/N]").keys("n\r").end();
     assert!(seen.contains("code=8") && seen.contains("nothing was changed"), "{seen}");
-    let seen = on_a_terminal(&world, asked, "[y/N]", b"\r");
+    let seen = Terminal::open(&world, asked).wait_for("[y/N]").keys("\r").end();
     assert!(seen.contains("code=8") && seen.contains("client/declined"), "{seen}");
 }
 
@@ -69,11 +69,11 @@ fn no_is_an_answer_and_not_an_interruption() {
 fn with_json_nobody_is_asked() {
     let world = World::new();
     let revoke = "auth tokens revoke 01ARZ3NDEKTSV4RRFFQ69G5FAV --json";
-    let seen = on_a_terminal(&world, revoke, "[y/N]", b"y\r");
+    let seen = Terminal::open(&world, revoke).end();
     assert!(seen.contains("code=2") && seen.contains("add --yes"), "{seen}");
     assert!(!seen.contains("[y/N]"), "{seen}");
     let _daemon = world.palyrad();
-    let seen = on_a_terminal(&world, "secrets set openai --json", "Value of", b"x\r");
+    let seen = Terminal::open(&world, "secrets set openai --json").end();
     assert!(seen.contains("code=2") && seen.contains("pipe the value in"), "{seen}");
 }
 
@@ -134,8 +134,11 @@ fn whoever_waits_for_a_daemon_that_hangs_is_told() {
     std::fs::create_dir(world.data_dir()).unwrap();
     let hanging = UnixListener::bind(world.data_dir().join("palyra.sock")).unwrap();
     let says = "Waiting for the daemon, for up to 10 s";
-    let seen = watched(&world, "status", says, |_| drop(hanging));
-    assert!(seen.contains(says) && seen.contains("code=3"), "{seen}");
+    let mut terminal = Terminal::open(&world, "status");
+    terminal.wait_for(says);
+    drop(hanging);
+    let seen = terminal.end();
+    assert!(seen.contains("code=3"), "{seen}");
 }
 
 #[test]

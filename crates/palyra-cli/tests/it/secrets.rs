@@ -2,8 +2,8 @@
 
 use std::io::{Read, Write};
 use std::os::unix::net::UnixStream;
-use std::process::{ChildStdin, Command, Stdio};
 
+use crate::terminal::Terminal;
 use crate::world::World;
 
 const VALUE: &str = "geheim-8161-wort";
@@ -78,46 +78,6 @@ fn the_master_key_is_changed_and_secrets_stay() {
     assert_eq!(listed["items"][0]["name"], "openai");
 }
 
-/// Runs `palyra` on a terminal of its own, as `script` gives one, with `keys` typed when it asks.
-pub(crate) fn on_a_terminal(world: &World, arguments: &str, asks: &str, keys: &[u8]) -> String {
-    watched(world, arguments, asks, |stdin| stdin.write_all(keys).unwrap())
-}
-
-/// Runs `palyra` on a terminal of its own, and does `act` when `says` is seen there.
-pub(crate) fn watched(
-    world: &World,
-    arguments: &str,
-    says: &str,
-    act: impl FnOnce(&mut ChildStdin),
-) -> String {
-    let palyra = env!("CARGO_BIN_EXE_palyra");
-    let line = format!("{palyra} {arguments}; echo code=$?; stty -a");
-    let mut child = Command::new("script")
-        .args(["-q", "-e", "-c", &line, "/dev/null"])
-        .env("HOME", world.home())
-        .env("PALYRA_DATA_DIR", world.data_dir())
-        .stdin(Stdio::piped())
-        .stdout(Stdio::piped())
-        .spawn()
-        .expect("`script` of util-linux gives a terminal");
-    let (mut stdin, mut stdout) = (child.stdin.take().unwrap(), child.stdout.take().unwrap());
-    let (mut seen, mut piece, mut act) = (String::new(), [0; 4096], Some(act));
-    loop {
-        let read = stdout.read(&mut piece).unwrap();
-        if read == 0 {
-            break;
-        }
-        seen.push_str(&String::from_utf8_lossy(&piece[..read]));
-        if seen.contains(says)
-            && let Some(act) = act.take()
-        {
-            act(&mut stdin);
-        }
-    }
-    child.wait().unwrap();
-    seen
-}
-
 /// What `stty` says of a terminal that shows what is typed and acts on Ctrl-C.
 fn is_as_before(seen: &str) -> bool {
     let words: Vec<_> = seen.split_whitespace().map(|word| word.trim_end_matches(';')).collect();
@@ -128,8 +88,8 @@ fn is_as_before(seen: &str) -> bool {
 fn a_typed_value_is_not_shown_and_the_terminal_is_put_back() {
     let world = World::new();
     let _daemon = world.palyrad();
-    let keys = format!("{VALUE}\r");
-    let seen = on_a_terminal(&world, "secrets set openai", "Value of", keys.as_bytes());
+    let mut terminal = Terminal::open(&world, "secrets set openai");
+    let seen = terminal.wait_for("Value of").keys(&format!("{VALUE}\r")).end();
     assert!(seen.contains("code=0") && seen.contains("stored as version 1"), "{seen}");
     assert!(!seen.contains(VALUE), "{seen}");
     assert!(is_as_before(&seen), "{seen}");
@@ -139,7 +99,8 @@ fn a_typed_value_is_not_shown_and_the_terminal_is_put_back() {
 fn control_c_at_the_prompt_puts_the_terminal_back() {
     let world = World::new();
     let _daemon = world.palyrad();
-    let seen = on_a_terminal(&world, "secrets set openai", "Value of", b"geh\x03");
+    let mut terminal = Terminal::open(&world, "secrets set openai");
+    let seen = terminal.wait_for("Value of").keys("geh\x03").end();
     assert!(seen.contains("code=130"), "{seen}");
     assert!(is_as_before(&seen), "{seen}");
     assert!(world.palyra(&["secrets", "list"]).expect(0).out.contains("no secret"));

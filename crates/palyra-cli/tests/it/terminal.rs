@@ -18,7 +18,8 @@ pub(crate) struct Terminal {
 impl Terminal {
     pub(crate) fn open(world: &World, arguments: &str) -> Self {
         let palyra = env!("CARGO_BIN_EXE_palyra");
-        let line = format!("{palyra} {arguments}; echo code=$?");
+        // `script` may drop what is written at the very end, so the end waits to be seen.
+        let line = format!("{palyra} {arguments}; echo code=$?; stty -a; echo over.; read -r seen");
         let mut child = Command::new("script")
             .args(["-q", "-e", "-c", &line, "/dev/null"])
             .env("HOME", world.home())
@@ -62,11 +63,11 @@ impl Terminal {
         self
     }
 
-    /// All that was shown, with how the command ended, once it has.
+    /// All that was shown once the command has ended, with its code and how it left the terminal.
     #[track_caller]
     pub(crate) fn end(&mut self) -> String {
-        until("the command ends", || self.child.try_wait().unwrap().is_some());
-        until("its code is shown", || self.seen.lock().unwrap().contains("code="));
+        self.wait_for("code=").wait_for("over.").keys("\r");
+        until("the terminal ends", || self.child.try_wait().unwrap().is_some());
         self.seen.lock().unwrap().clone()
     }
 }
