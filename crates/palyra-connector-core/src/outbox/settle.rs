@@ -10,8 +10,7 @@ use super::Outbox;
 use super::attempt::{Begun, Report, Settled, changing, known_queue, split};
 use super::change::Note;
 use crate::ChannelError;
-use crate::operation::EntryKey;
-use crate::store::outbox::Whose;
+use crate::store::outbox::{Stored, Whose};
 use crate::store::{outbox, outbox_lanes};
 
 impl Outbox {
@@ -112,22 +111,27 @@ impl Outbox {
         }
     }
 
-    /// Writes down what the platform said became of an entry. A message that has settled another one
-    /// says nothing about this one.
+    /// Writes down what the platform said became of an entry, asked for as it was when it was
+    /// `looked` at. What it said of an earlier attempt, or has been written down already, says nothing
+    /// of where the entry is now; nor does a message that has settled another one.
     pub async fn reconciled(
         &self,
         lease: &Lease,
         repeat: Repeat,
-        key: &EntryKey,
+        looked: &Stored,
         found: Reconciled,
         native: Option<NativeMessageId>,
     ) -> Result<(), ChannelError> {
-        let (lease, key) = (lease.clone(), key.clone());
+        let (lease, key, asked) = (lease.clone(), looked.key.clone(), looked.entry);
         let (now, dice) = (self.clock.now(), self.dice.clone());
         let write = move |tx: &mut Tx<'_>| -> Result<(), ChannelError> {
             lease.fence(tx)?;
             let queue = known_queue(tx, &key.connector)?;
             let Some(stored) = outbox::lock(tx, &key)? else { return Ok(()) };
+            let is = stored.entry;
+            if (is.attempts, is.looks) != (asked.attempts, asked.looks) {
+                return Ok(());
+            }
             let found = match &native {
                 Some(native) if outbox::ended::is_taken(tx, &stored, native)? => {
                     Reconciled::StillUnknown

@@ -48,10 +48,10 @@ pub(super) struct Drain {
     pub(super) lease: Lease,
     pub(super) repeat: Repeat,
     sends: JoinSet<Settled>,
-    looks: JoinSet<(EntryKey, Found)>,
+    looks: JoinSet<(Stored, Found)>,
     looking: HashSet<EntryKey>,
     /// What was found and is not written down yet.
-    found: Vec<(EntryKey, Found)>,
+    found: Vec<(Stored, Found)>,
     /// What came of attempts and is not written down yet.
     unsettled: Vec<Settled>,
     next_due: Option<Timestamp>,
@@ -215,7 +215,7 @@ impl Drain {
             let looking = tokio::time::timeout(limit, looking.catch_unwind());
             let found = looking.await.ok().and_then(Result::ok);
             let unclear = Found { outcome: Reconciled::StillUnknown, native: None };
-            (stored.key, found.unwrap_or(unclear))
+            (stored, found.unwrap_or(unclear))
         });
     }
 
@@ -234,8 +234,8 @@ impl Drain {
     /// Writes down what has ended. What the database does not take is kept for the next time.
     pub(super) async fn write(&mut self) {
         self.settle().await;
-        for (key, found) in std::mem::take(&mut self.found) {
-            self.reconciled(key, found).await;
+        for (looked, found) in std::mem::take(&mut self.found) {
+            self.reconciled(looked, found).await;
         }
     }
 
@@ -291,16 +291,16 @@ impl Drain {
         tracing::warn!(%connector, error, "what came of attempts waits to be written down");
     }
 
-    async fn reconciled(&mut self, key: EntryKey, found: Found) {
+    async fn reconciled(&mut self, looked: Stored, found: Found) {
         let (lease, outbox, native) = (&self.lease, &self.shared.outbox, found.native.clone());
-        match outbox.reconciled(lease, self.repeat, &key, found.outcome, native).await {
+        match outbox.reconciled(lease, self.repeat, &looked, found.outcome, native).await {
             Ok(()) => {
-                self.looking.remove(&key);
+                self.looking.remove(&looked.key);
             }
             Err(error) => {
                 let (connector, error) = (&self.connector.id, describe(&error));
                 tracing::warn!(%connector, error, "what became of a message waits to be kept");
-                self.found.push((key, found));
+                self.found.push((looked, found));
             }
         }
     }

@@ -99,7 +99,10 @@ async fn what_needs_a_human_and_what_they_decide_is_told(world: World) {
     world.pass(Duration::from_secs(5));
     for name in ["m1", "m3"] {
         let (lease, still) = (&world.lease, Reconciled::StillUnknown);
-        outbox.reconciled(lease, Repeat::Never, &key(name, 0), still, None).await.unwrap();
+        let looked = world.stored(name).await;
+        outbox.reconciled(lease, Repeat::Never, &looked, still, None).await.unwrap();
+        // It cannot be seen that this was written down, so it is written down once more.
+        outbox.reconciled(lease, Repeat::Never, &looked, still, None).await.unwrap();
     }
     outbox.resolve(&key("m1", 0), Resolution::Resend, None).await.unwrap();
     outbox.resolve(&key("m3", 0), Resolution::MarkDelivered, None).await.unwrap();

@@ -6,7 +6,7 @@ use palyra_common::error::ErrorCode;
 use palyra_common::runtime_contracts::{DeadLetterReason, OutboxState, RetryClass};
 use palyra_common::time::{Clock, Duration};
 use palyra_connector_core::{
-    Attempt, Due, Enqueued, Operation, Outbox, Release, Report, SystemDice,
+    Attempt, Due, Enqueued, Operation, Outbox, Release, Report, Stored, SystemDice,
 };
 use palyra_policy::outbox::{Reconciled, Repeat, Resolution};
 
@@ -33,6 +33,7 @@ on_every_engine!(
     what_cannot_be_is_refused,
     what_a_platform_says_is_kept_whatever_it_says,
     a_message_that_is_found_settles_one_entry,
+    an_answer_about_an_earlier_attempt_says_nothing_of_a_later_one,
 );
 
 async fn a_message_goes_out_once_however_often_it_is_wanted(world: World) {
@@ -205,7 +206,7 @@ async fn the_unknown_holds_its_lane_until_it_was_looked_for(world: World) {
     let due = world.due().await;
     assert!(matches!(&due[..], [Due::Look(stored)] if name(stored) == "m1"), "{due:?}");
     let still = Reconciled::StillUnknown;
-    let (lease, m1) = (&world.lease, key("m1", 0));
+    let (lease, m1) = (&world.lease, world.stored("m1").await);
     world.outbox.reconciled(lease, Repeat::Never, &m1, still, None).await.unwrap();
     // Nobody could say: it steps aside, and those behind it go on.
     assert_eq!(world.round(&delivered()).await, ["m2"]);
@@ -346,8 +347,8 @@ async fn what_a_platform_says_is_kept_whatever_it_says(world: World) {
 async fn a_message_that_is_found_settles_one_entry(world: World) {
     let found = async |name: &str| {
         let (lease, native) = (&world.lease, Some("n1".parse().unwrap()));
-        let (there, key) = (Reconciled::Delivered, key(name, 0));
-        world.outbox.reconciled(lease, Repeat::Never, &key, there, native).await.unwrap();
+        let (there, looked) = (Reconciled::Delivered, world.stored(name).await);
+        world.outbox.reconciled(lease, Repeat::Never, &looked, there, native).await.unwrap();
     };
     for name in ["m1", "m2"] {
         world.enqueue(name, "a").await;
@@ -364,4 +365,22 @@ async fn a_message_that_is_found_settles_one_entry(world: World) {
     let done = Report::Delivered { native: Some("n1".parse().unwrap()) };
     assert_eq!(world.round(&done).await, ["m3"]);
     assert_eq!(world.state("m3", 0).await, None, "it has ended");
+}
+
+/// A human has it sent again while the platform is still being asked.
+async fn an_answer_about_an_earlier_attempt_says_nothing_of_a_later_one(world: World) {
+    world.enqueue("m1", "a").await;
+    assert_eq!(world.round(&unclear()).await, ["m1"]);
+    let looked = world.stored("m1").await;
+    world.outbox.resolve(&looked.key, Resolution::Resend, None).await.unwrap();
+    assert_eq!(world.round(&unclear()).await, ["m1"]);
+    let answer = async |looked: &Stored, found| {
+        world.outbox.reconciled(&world.lease, Repeat::Never, looked, found, None).await.unwrap();
+        world.state("m1", 0).await
+    };
+    for found in [Reconciled::NotDelivered, Reconciled::Delivered] {
+        assert_eq!(answer(&looked, found).await, Some(OutboxState::Unknown), "{found:?}");
+    }
+    let looked = world.stored("m1").await;
+    assert_eq!(answer(&looked, Reconciled::NotDelivered).await, Some(OutboxState::Pending));
 }
