@@ -23,10 +23,16 @@ const APPEND: Sql = sql!(
 const LOCK: Sql =
     lock_sql!("SELECT next_seq FROM outbox_lanes WHERE connector_id = $1 AND conversation = $2");
 
+/// One that is being sent stays first, also if one before it comes back from aside meanwhile: of a
+/// conversation one is sent at a time.
 const REFRESH: Sql = sql!(
     "UPDATE outbox_lanes SET depth = depth + $3, (head_seq, due_at) = (
          SELECT lane_seq, due_at FROM outbox
-         WHERE connector_id = $1 AND conversation = $2 AND place = 0 ORDER BY lane_seq LIMIT 1)
+         WHERE connector_id = $1 AND conversation = $2 AND place = 0 AND lane_seq >= coalesce(
+             (SELECT lane_seq FROM outbox
+              WHERE connector_id = $1 AND conversation = $2 AND place = 0
+                  AND lane_seq = outbox_lanes.head_seq AND state = 'sending'), 0)
+         ORDER BY lane_seq LIMIT 1)
      WHERE connector_id = $1 AND conversation = $2"
 );
 
@@ -159,7 +165,8 @@ pub(crate) fn waiting_to_retry(
 }
 
 /// Looks anew which entry is first and when it is due, after one has changed, left, stepped aside or
-/// come back; `grown` more are in the lane than before.
+/// come back; `grown` more are in the lane than before. Whatever comes back waits for one that is
+/// being sent.
 pub(crate) fn refresh(
     tx: &mut Tx<'_>,
     connector: &ConnectorId,

@@ -6,13 +6,16 @@ use palyra_common::time::Duration;
 use palyra_connector_core::{DeadLetterRecord, Enqueued, Envelope, Operation, Release, Stored};
 use palyra_policy::outbox::{Reconciled, Repeat, Resolution};
 
-use crate::world::{World, connector, delivered, key, on_every_engine, rejected, unclear};
+use crate::world::{
+    World, connector, delivered, failed, key, name, on_every_engine, rejected, unclear,
+};
 
 on_every_engine!(
     parts_follow_each_other,
     when_one_dies_the_rest_dies_with_it_and_is_replayed_with_it,
     whichever_is_replayed_the_first_that_died_goes_first,
     when_one_is_unknown_the_rest_waits_aside_and_comes_back_first,
+    what_comes_back_waits_for_what_is_under_way,
     a_part_that_is_sent_again_takes_the_rest_along,
     a_part_that_was_not_delivered_goes_again_in_its_place,
     what_is_taken_back_is_taken_back_whole,
@@ -113,6 +116,28 @@ async fn when_one_is_unknown_the_rest_waits_aside_and_comes_back_first(world: Wo
     make_second_part_unknown(&world).await;
     world.enqueue("later", "a").await;
     world.outbox.resolve(&key("long", 1), Resolution::MarkDelivered, None).await.unwrap();
+    assert_eq!(rest(&world).await, ["long/2", "later"]);
+}
+
+/// Its place is before that of the one under way, which nobody can call back.
+async fn what_comes_back_waits_for_what_is_under_way(world: World) {
+    set_second_part_aside(&world).await;
+    world.enqueue("later", "a").await;
+    let next = world.begin_due().await.remove(0);
+    assert_eq!(name(&next.stored), "next");
+    // First the part itself comes back, then the one behind it.
+    reconcile(&world, Reconciled::NotDelivered).await;
+    assert_eq!(world.due().await, [], "two of a conversation at a time");
+    assert_eq!(world.outbox.next_due(&connector()).await.unwrap(), None);
+    world.settle(next, failed()).await;
+    assert_eq!(world.round(&unclear()).await, ["long/1"]);
+    world.pass(Duration::from_secs(5));
+    reconcile(&world, Reconciled::StillUnknown).await;
+    let next = world.begin_due().await.remove(0);
+    assert_eq!(name(&next.stored), "next");
+    world.outbox.resolve(&key("long", 1), Resolution::MarkDelivered, None).await.unwrap();
+    assert_eq!(world.due().await, [], "two of a conversation at a time");
+    world.settle(next, delivered()).await;
     assert_eq!(rest(&world).await, ["long/2", "later"]);
 }
 
