@@ -210,10 +210,17 @@ fn turn<'a>(
     if change.entry.state == OutboxState::Sending {
         return Ok(Some(Turn { read, seq, began: change.entry }));
     }
-    if let Some(stored) = outbox::lock(tx, &read.key)? {
+    if let Some(stored) = as_read(tx, read)? {
         changing.apply(tx, &stored, Event::Turn, &Note::default())?;
     }
     Ok(None)
+}
+
+/// An entry, to change on the strength of what was read: nothing, if somebody has changed it since.
+fn as_read(tx: &mut Tx<'_>, read: &Stored) -> Result<Option<Stored>, StorageError> {
+    let locked = outbox::lock(tx, &read.key)?;
+    // Locking it is a change of its own.
+    Ok(locked.filter(|stored| stored.version == read.version + 1))
 }
 
 /// Writes down that attempts begin, of those that are first in their lanes and as they were read.
@@ -250,7 +257,7 @@ fn wait(
     read: &Stored,
     until: Timestamp,
 ) -> Result<(), StorageError> {
-    let Some(stored) = outbox::lock(tx, &read.key)? else { return Ok(()) };
+    let Some(stored) = as_read(tx, read)? else { return Ok(()) };
     let error = Some("the platform asks to wait".to_owned());
     let note = Note { class: Some(RetryClass::RateLimit), error, native: None };
     changing.apply(tx, &stored, Event::NotAdmitted { until }, &note).map(drop)

@@ -34,6 +34,7 @@ on_every_engine!(
     what_a_platform_says_is_kept_whatever_it_says,
     a_message_that_is_found_settles_one_entry,
     an_answer_about_an_earlier_attempt_says_nothing_of_a_later_one,
+    what_was_read_before_it_changed_is_not_given_up_on_the_strength_of_that,
 );
 
 async fn a_message_goes_out_once_however_often_it_is_wanted(world: World) {
@@ -383,4 +384,18 @@ async fn an_answer_about_an_earlier_attempt_says_nothing_of_a_later_one(world: W
     }
     let looked = world.stored("m1").await;
     assert_eq!(answer(&looked, Reconciled::NotDelivered).await, Some(OutboxState::Pending));
+}
+
+/// It was too old when it was read, and has been replayed since.
+async fn what_was_read_before_it_changed_is_not_given_up_on_the_strength_of_that(world: World) {
+    world.enqueue("m1", "a").await;
+    let read = world.stored("m1").await;
+    world.pass(Duration::from_hours(25));
+    assert!(world.begin_due().await.is_empty());
+    world.outbox.replay(&read.key, None).await.unwrap();
+    let begun = world.begin(vec![Attempt::Begin(read.clone())]).await.unwrap();
+    assert!(begun.is_empty(), "{begun:?}");
+    let until = world.clock.now() + Duration::from_hours(1);
+    world.begin(vec![Attempt::Wait(read, until)]).await.unwrap();
+    assert_eq!(world.round(&delivered()).await, ["m1"]);
 }
