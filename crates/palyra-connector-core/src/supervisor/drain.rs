@@ -1,5 +1,8 @@
 //! Sends what is due, as much at once as there are lanes for.
 
+#[cfg(test)]
+mod tests;
+
 use std::collections::{HashMap, HashSet};
 use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
@@ -114,13 +117,18 @@ impl Drain {
         if free == 0 {
             return Ok(());
         }
-        // Those that are looked for are due until the answer is written down.
-        let limit = free.saturating_add(self.looking.len());
+        // Those that are looked for are due until the answer is written down, and so may those be
+        // whose end waits to be.
+        let known = self.looking.len() + self.unsettled.len();
+        let limit = free.saturating_add(known);
         let due = self.shared.outbox.due(&id, u32::try_from(limit).unwrap_or(u32::MAX)).await?;
         let mut to_send = Vec::new();
         for due in due {
             match due {
                 Due::Look(stored) => self.look(stored),
+                // Its end may be written down without our knowing. Before we do, there is no next
+                // attempt that it could be taken for the end of.
+                Due::Send(stored) if self.is_unsettled(&stored.key) => {}
                 Due::Send(stored) => to_send.push(stored),
             }
         }
@@ -136,6 +144,10 @@ impl Drain {
             self.next_due = next_due.map(|due| if due > now { due } else { now + pause.into() });
         }
         Ok(())
+    }
+
+    fn is_unsettled(&self, key: &EntryKey) -> bool {
+        self.unsettled.iter().any(|settled| settled.begun.stored.key == *key)
     }
 
     fn free_lanes(&self) -> usize {

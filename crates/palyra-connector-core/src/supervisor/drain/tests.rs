@@ -1,0 +1,164 @@
+use std::sync::atomic::{AtomicU32, Ordering};
+
+use palyra_common::ids::ConversationId;
+use palyra_common::queue::QueueSettings;
+use palyra_common::runtime_contracts::OutboxState;
+use palyra_common::time::Duration;
+use palyra_storage::lease::{LeaseName, Leases};
+use palyra_storage::{Database, OpenOptions, Tx};
+use palyra_testkit::clock::FakeClock;
+use serde_json::{Value, json};
+use tokio::sync::watch;
+
+use super::*;
+use crate::adapter::{
+    AdapterContext, AdapterRegistry, Capabilities, End, OnPlatform, Reading, Waiting,
+};
+use crate::supervisor::{ConnectorSupervisor, SupervisorOptions};
+use crate::{
+    CleanText, Envelope, InboundEvent, InboundSink, Operation, Outgoing, Release, SystemDice, Taken,
+};
+
+/// Refuses the first attempt and takes the second.
+#[derive(Default)]
+struct TakesTheSecond {
+    attempts: AtomicU32,
+}
+
+impl ConnectorAdapter for TakesTheSecond {
+    fn capabilities(&self) -> Capabilities {
+        Capabilities {
+            edit: false,
+            delete: false,
+            react: false,
+            threads: false,
+            history: false,
+            search: false,
+            typing: false,
+            max_text: 2_000,
+            repeat: Repeat::Never,
+        }
+    }
+
+    fn admit<'a>(&'a self, _: &'a Stored) -> Waiting<'a, Admission> {
+        Box::pin(async { Admission::Ready(Permit::default()) })
+    }
+
+    fn send<'a>(&'a self, _: &'a Stored, _: Permit) -> Waiting<'a, Report> {
+        let report = match self.attempts.fetch_add(1, Ordering::SeqCst) {
+            0 => too_late(),
+            _ => Report::Delivered { native: None },
+        };
+        Box::pin(async { report })
+    }
+
+    fn run(&self, _: AdapterContext, _: watch::Receiver<bool>) -> Waiting<'_, End> {
+        unreachable!("nobody connects")
+    }
+
+    fn reconcile<'a>(&'a self, _: &'a Stored) -> Waiting<'a, Found> {
+        unreachable!("nothing is in doubt")
+    }
+
+    fn read<'a>(&'a self, _: &'a Reading) -> Waiting<'a, Result<Vec<OnPlatform>, Reason>> {
+        unreachable!("nobody reads")
+    }
+
+    fn typing<'a>(&'a self, _: &'a ConversationId) -> Waiting<'a, Result<(), Reason>> {
+        unreachable!("nobody types")
+    }
+}
+
+/// Stands where a supervisor wants somebody who is not asked here.
+struct Nobody;
+
+impl AdapterRegistry for Nobody {
+    fn check(&self, _: &str, _: &Value) -> Result<(), String> {
+        Ok(())
+    }
+
+    fn build(&self, _: &Connector) -> Result<Arc<dyn ConnectorAdapter>, String> {
+        unreachable!("the adapter is there")
+    }
+}
+
+impl InboundSink for Nobody {
+    fn accept(
+        &self,
+        _: &mut Tx<'_>,
+        _: &InboundEvent,
+        _: &dyn Outgoing,
+        _: Timestamp,
+    ) -> Result<Taken, ChannelError> {
+        unreachable!("nothing comes in")
+    }
+}
+
+impl Outgoing for Nobody {
+    fn clean(&self, text: &str) -> String {
+        text.to_owned()
+    }
+
+    fn snapshot(&self) -> Arc<dyn Outgoing> {
+        Arc::new(Self)
+    }
+}
+
+fn shared(db: &Database, leases: Leases, clock: Arc<FakeClock>) -> Arc<Shared> {
+    let supervisor = ConnectorSupervisor::new(SupervisorOptions {
+        db: db.clone(),
+        leases,
+        clock,
+        dice: Arc::new(SystemDice),
+        adapters: Arc::new(Nobody),
+        sink: Arc::new(Nobody),
+        outgoing: Arc::new(Nobody),
+        takeover_grace: None,
+    });
+    supervisor.shared
+}
+
+/// The answer to a COMMIT can be lost: what the worker keeps to write down is written down then, and
+/// says nothing of the attempt after it.
+#[tokio::test]
+async fn what_may_be_settled_is_not_begun_again_before_that_is_known() {
+    let folder = tempfile::tempdir().unwrap();
+    let db = Database::open(OpenOptions::in_directory(folder.path())).await.unwrap();
+    let clock = Arc::new(FakeClock::new(Timestamp::from_unix_millis(1_700_000_000_000)));
+    let leases = Leases::new(db.clone(), clock.clone(), Duration::from_mins(10));
+    let lease = leases.try_take(&LeaseName::new("connector:test")).await.unwrap().unwrap();
+    let shared = shared(&db, leases, clock.clone());
+    let key =
+        EntryKey { connector: "test".parse().unwrap(), envelope: "m1".parse().unwrap(), part: 0 };
+    let (connectors, queue) = (&shared.connectors, QueueSettings::default());
+    connectors.add(key.connector.clone(), "test", json!({}), queue, None).await.unwrap();
+    let connector = Arc::new(connectors.get(&key.connector).await.unwrap());
+    let text = CleanText::of("hello", &Nobody);
+    let said = Envelope {
+        connector: key.connector.clone(),
+        id: key.envelope.clone(),
+        conversation: "a".parse().unwrap(),
+        parts: vec![Operation::Send { text, reply_to: None }],
+        release: Release::AtOnce,
+    };
+    shared.outbox.enqueue(said).await.unwrap();
+    let adapter = Arc::new(TakesTheSecond::default());
+    let mut drain = Drain::new(shared.clone(), connector, adapter.clone(), lease);
+    let attempts = || adapter.attempts.load(Ordering::SeqCst);
+
+    drain.start().await;
+    drain.progress().await;
+    // It is written down, and the worker is not told.
+    shared.outbox.settle(drain.repeat, drain.unsettled.clone()).await.unwrap();
+    clock.advance(Duration::from_mins(1));
+    drain.start().await;
+    assert!(drain.sends.is_empty(), "the old report would settle the new attempt");
+    drain.write().await;
+    let entry = shared.outbox.entry(&key).await.unwrap().unwrap();
+    assert_eq!((entry.entry.state, attempts()), (OutboxState::Pending, 1));
+
+    drain.start().await;
+    drain.progress().await;
+    drain.write().await;
+    assert_eq!((shared.outbox.entry(&key).await.unwrap(), attempts()), (None, 2));
+}
