@@ -1,6 +1,7 @@
 //! Data directories of earlier schemas, kept in `tests/fixtures`.
 
 mod make;
+mod postgres;
 mod rows;
 
 use std::path::{Path, PathBuf};
@@ -9,13 +10,14 @@ use std::sync::Arc;
 use palyra_common::time::Clock;
 use palyra_storage::blob::{BlobId, BlobStore};
 use palyra_storage::{
-    Database, MIGRATIONS, OpenOptions, SCHEMA_VERSION, Sql, StorageConfig, SystemClock, Tx, params,
-    sql,
+    DATABASE_FILE, Database, MIGRATIONS, OpenOptions, SCHEMA_VERSION, Sql, StorageConfig,
+    SystemClock, Tx, params, sql,
 };
 use palyra_testkit::process::Builder;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
+use self::make::copy;
 use crate::daemon::{Daemon, LIMIT, palyrad};
 
 const ECHO: &str = "/admin/v1/channels/echo:default";
@@ -38,6 +40,12 @@ fn at_schema(data: &Path, schema: i64) -> OpenOptions {
     OpenOptions { migrations: &MIGRATIONS[..known], ..OpenOptions::in_directory(data) }
 }
 
+/// The same on a server; empty: in the directory.
+fn on(mut options: OpenOptions, url: &str) -> OpenOptions {
+    options.config.url = url.to_owned().into();
+    options
+}
+
 /// Beside the data, so that it comes with them.
 fn with_key(builder: Builder, data: &Path) -> Builder {
     builder.data_dir(data).env("PALYRA_VAULT_KEY_FILE", data.join("vault.key"))
@@ -49,7 +57,7 @@ fn copies() -> impl Iterator<Item = (i64, tempfile::TempDir)> {
         let kept = fixtures().join(format!("schema-{schema}"));
         assert!(kept.exists(), "schema {schema} has no data directory: see {:?}", fixtures());
         let folder = tempfile::tempdir().unwrap();
-        make::copy(&kept, folder.path());
+        copy(&kept, folder.path());
         (schema, folder)
     })
 }
@@ -61,36 +69,55 @@ async fn migrations_lose_no_row_and_no_value() {
     }
 }
 
-#[test]
-fn the_data_directory_of_every_earlier_schema_opens_and_works() {
-    let runtime = tokio::runtime::Runtime::new().unwrap();
+#[tokio::test]
+async fn migrations_lose_no_row_and_no_value_on_postgres() {
     for (schema, folder) in copies() {
-        println!("schema {schema}");
-        let data = folder.path();
-        runtime.block_on(end_just_now(data, schema));
-        let mut daemon = Daemon::of(with_key(palyrad(), data));
-        if schema == 1 {
-            check_first_use(&daemon);
-        } else {
-            let known = std::fs::read_to_string(data.join("known.json")).unwrap();
-            check_access(&daemon, &serde_json::from_str(&known).unwrap(), schema);
-        }
-        if schema >= 6 {
-            check_what_was_said(&daemon);
-            check_what_waits(&daemon, data);
-        }
-        let verified = daemon.local("POST", "/admin/v1/events/verify", "").json();
-        assert!(
-            verified["fault"].is_null() && verified["entries"].as_i64() > Some(2),
-            "{verified}"
-        );
-        daemon.process.terminate(LIMIT).unwrap();
-        runtime.block_on(check_blob(data));
+        postgres::check_that_nothing_is_lost(folder.path(), schema).await;
     }
 }
 
+#[test]
+fn the_data_directory_of_every_earlier_schema_opens_and_works() {
+    for (schema, folder) in copies() {
+        check_that_it_works(folder.path(), "", schema);
+    }
+}
+
+#[test]
+fn a_postgres_of_every_earlier_schema_opens_and_works() {
+    let runtime = tokio::runtime::Runtime::new().unwrap();
+    for (schema, folder) in copies() {
+        let filled = runtime.block_on(postgres::filled(folder.path(), schema));
+        // It is there that everything is from now on.
+        std::fs::remove_file(folder.path().join(DATABASE_FILE)).unwrap();
+        check_that_it_works(folder.path(), &filled.database.url(), schema);
+    }
+}
+
+/// Starts the daemon of today on what one of this schema has left.
+fn check_that_it_works(data: &Path, url: &str, schema: i64) {
+    println!("schema {schema}");
+    let runtime = tokio::runtime::Runtime::new().unwrap();
+    runtime.block_on(end_just_now(on(at_schema(data, schema), url), schema));
+    let mut daemon = Daemon::of(with_key(palyrad(), data).env("PALYRA_STORAGE_URL", url));
+    if schema == 1 {
+        check_first_use(&daemon);
+    } else {
+        let known = std::fs::read_to_string(data.join("known.json")).unwrap();
+        check_access(&daemon, &serde_json::from_str(&known).unwrap(), schema);
+    }
+    if schema >= 6 {
+        check_what_was_said(&daemon);
+        check_what_waits(&daemon, data);
+    }
+    let verified = daemon.local("POST", "/admin/v1/events/verify", "").json();
+    assert!(verified["fault"].is_null() && verified["entries"].as_i64() > Some(2), "{verified}");
+    daemon.process.terminate(LIMIT).unwrap();
+    runtime.block_on(check_blob(on(OpenOptions::in_directory(data), url)));
+}
+
 /// What has ended is kept for some weeks, and the fixtures grow older than that.
-async fn end_just_now(data: &Path, schema: i64) {
+async fn end_just_now(options: OpenOptions, schema: i64) {
     const OUTBOX: Sql = sql!("UPDATE outbox SET changed_at = $1");
     const HISTORY: Sql = sql!("UPDATE outbox_history SET ended_at = $1");
     const INBOUND: Sql = sql!("UPDATE inbound_events SET received_at = $1");
@@ -100,7 +127,7 @@ async fn end_just_now(data: &Path, schema: i64) {
         7.. => &[OUTBOX, INBOUND],
     };
     let now = SystemClock.now().as_unix_millis();
-    let db = Database::open(at_schema(data, schema)).await.unwrap();
+    let db = Database::open(options).await.unwrap();
     let end = move |tx: &mut Tx<'_>| {
         tables.iter().try_for_each(|table| tx.execute(table, params![now]).map(drop))
     };
@@ -213,10 +240,11 @@ fn check_what_waits(daemon: &Daemon, data: &Path) {
     assert_eq!(ledger.lines().count(), before + 4, "{ledger}");
 }
 
-async fn check_blob(data: &Path) {
-    let db = Database::open(OpenOptions::in_directory(data)).await.unwrap();
+async fn check_blob(options: OpenOptions) {
+    let data = options.data_dir.clone();
+    let db = Database::open(options).await.unwrap();
     let clock: Arc<dyn Clock> = Arc::new(SystemClock);
-    let blobs = BlobStore::open(db.clone(), clock, &StorageConfig::default(), data).unwrap();
+    let blobs = BlobStore::open(db.clone(), clock, &StorageConfig::default(), &data).unwrap();
     assert_eq!(blobs.get(&BlobId::of(BLOB)).await.unwrap(), BLOB);
     db.close().await;
 }

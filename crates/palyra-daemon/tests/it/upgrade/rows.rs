@@ -3,17 +3,28 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use palyra_storage::{Database, OpenOptions, Sql, StorageError, Tx, params, sql};
+use palyra_storage::{
+    Column, Database, FromColumn, OpenOptions, Param, Sql, StorageError, Tx, params, sql,
+};
 
 use super::at_schema;
 use super::make::copy;
 
-const TABLES: Sql =
-    sql!("SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite%'");
-const COLUMNS: Sql = sql!("SELECT name FROM pragma_table_info($1)");
+/// Of a SQLite file in the order in which they were made: what others refer to comes first.
+const TABLES: Sql = sql!(
+    sqlite: "SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite%'
+        ORDER BY rowid",
+    postgres: "SELECT CAST(tablename AS TEXT) FROM pg_catalog.pg_tables
+        WHERE schemaname = current_schema()",
+);
+const COLUMNS: Sql = sql!(
+    sqlite: "SELECT name FROM pragma_table_info($1)",
+    postgres: "SELECT CAST(column_name AS TEXT) FROM information_schema.columns
+        WHERE table_schema = current_schema() AND CAST(table_name AS TEXT) = $1",
+);
 
-/// Whose rows are about the schema itself, and about a process that has ended.
-const NOT_KEPT: [&str; 2] = ["schema_state", "leases"];
+/// Whose rows are about the schema itself, about a process that has ended, and about a connection.
+const NOT_KEPT: [&str; 3] = ["schema_state", "leases", "commit_marks"];
 
 /// Tables that no daemon with this schema fills: the first one is for content that is put again
 /// while it is being deleted, and nothing reads channels by a cursor yet.
@@ -55,33 +66,87 @@ const MOVED: [(&str, &str, &str, &str); 3] = [
     ("outbox", "aside", "outbox", "place"),
 ];
 
-/// The values that each column of each table has, as SQL spells them; `*` for the rows.
-pub(super) type Rows = BTreeMap<(String, String), Vec<String>>;
+/// What a column of a row holds, on either engine.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Cell {
+    Null,
+    Int(i64),
+    Text(String),
+    Bytes(Vec<u8>),
+}
 
-pub(super) async fn rows(options: OpenOptions) -> Rows {
+impl FromColumn for Cell {
+    const SHAPE: &'static str = "anything but a real";
+
+    fn from_column(column: Column<'_>) -> Option<Self> {
+        match column {
+            Column::Null => Some(Self::Null),
+            Column::Int(value) => Some(Self::Int(value)),
+            Column::Text(value) => Some(Self::Text(value.to_owned())),
+            Column::Blob(value) => Some(Self::Bytes(value.to_vec())),
+            Column::Real(_) => None,
+        }
+    }
+}
+
+impl Cell {
+    pub(super) fn param(&self) -> Param<'_> {
+        match self {
+            Self::Null => Param::Null,
+            Self::Int(value) => Param::Int(*value),
+            Self::Text(value) => value.into(),
+            Self::Bytes(value) => value.as_slice().into(),
+        }
+    }
+}
+
+pub(super) struct Table {
+    pub(super) name: String,
+    pub(super) columns: Vec<String>,
+    pub(super) rows: Vec<Vec<Cell>>,
+}
+
+pub(super) async fn tables(options: OpenOptions) -> Vec<Table> {
     let db = Database::open(options).await.unwrap();
     let found = db.read(read).await.unwrap();
     db.close().await;
     found
 }
 
-fn read(tx: &mut Tx<'_>) -> Result<Rows, StorageError> {
+fn read(tx: &mut Tx<'_>) -> Result<Vec<Table>, StorageError> {
+    let mut names: Vec<String> = tx.query(&TABLES, params![], |row| row.get(0))?;
+    names.retain(|name| !NOT_KEPT.contains(&name.as_str()));
+    let table = |name: String| {
+        let columns: Vec<String> = tx.query(&COLUMNS, params![&name], |row| row.get(0))?;
+        // Statements are constants of a program; here the catalogue says what they are about.
+        let text: &str = format!("SELECT {} FROM {name}", columns.join(", ")).leak();
+        let all = Sql::from_parts(text, text);
+        let rows =
+            tx.query(&all, params![], |row| (0..columns.len()).map(|n| row.get(n)).collect())?;
+        Ok(Table { name, columns, rows })
+    };
+    names.into_iter().map(table).collect()
+}
+
+/// The values that each column of each table has, in order; `*` for the rows.
+pub(super) type Rows = BTreeMap<(String, String), Vec<Cell>>;
+
+pub(super) fn by_column(tables: &[Table]) -> Rows {
     let mut found = Rows::new();
-    let tables: Vec<String> = tx.query(&TABLES, params![], |row| row.get(0))?;
-    for table in tables.iter().filter(|table| !NOT_KEPT.contains(&table.as_str())) {
-        let columns: Vec<String> = tx.query(&COLUMNS, params![table], |row| row.get(0))?;
-        for column in columns.iter().map(String::as_str).chain(["*"]) {
-            let value = if column == "*" { "1" } else { column };
-            let text = format!(
-                "SELECT quote({value}) AS v FROM {table} WHERE {value} IS NOT NULL ORDER BY v"
-            );
-            // Statements are constants of a program; here the catalogue says what they are about.
-            let values = Sql::from_parts(text.leak(), "");
-            let values = tx.query(&values, params![], |row| row.get(0))?;
-            found.insert((table.clone(), column.to_owned()), values);
+    for Table { name, columns, rows } in tables {
+        found.insert((name.clone(), "*".to_owned()), vec![Cell::Int(1); rows.len()]);
+        for (n, column) in columns.iter().enumerate() {
+            let mut values: Vec<_> = rows.iter().map(|row| row[n].clone()).collect();
+            values.retain(|value| *value != Cell::Null);
+            values.sort();
+            found.insert((name.clone(), column.clone()), values);
         }
     }
-    Ok(found)
+    found
+}
+
+pub(super) async fn rows(options: OpenOptions) -> Rows {
+    by_column(&tables(options).await)
 }
 
 fn moved(table: &str, column: &str) -> (String, String) {
@@ -105,7 +170,11 @@ pub(super) async fn check_that_nothing_is_lost(data: &Path, schema: i64) {
         let filled = !values.is_empty() || never_filled(schema).contains(&table.as_str());
         assert!(column != "*" || filled, "schema {schema}: nothing is in {table}");
     }
-    let after = rows(OpenOptions::in_directory(other.path())).await;
+    compare(schema, before, &rows(OpenOptions::in_directory(other.path())).await);
+}
+
+/// Panics where something of `before`, which has this schema, is not in the schema of today.
+pub(super) fn compare(schema: i64, before: Rows, after: &Rows) {
     let mut expected = Rows::new();
     for ((table, column), values) in before {
         expected.entry(moved(&table, &column)).or_default().extend(values);
@@ -117,7 +186,7 @@ pub(super) async fn check_that_nothing_is_lost(data: &Path, schema: i64) {
         for value in &values {
             let kept = left.iter().position(|other| other == value);
             let Some(kept) = kept else {
-                panic!("schema {schema}: {table}.{column} has lost {value}: {found:?}")
+                panic!("schema {schema}: {table}.{column} has lost {value:?}: {found:?}")
             };
             left.remove(kept);
         }

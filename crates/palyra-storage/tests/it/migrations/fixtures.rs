@@ -11,9 +11,11 @@ use palyra_storage::events::{self, NewEvent};
 use palyra_storage::journal::{JournalEvent, Verified};
 use palyra_storage::lease::{LeaseName, Leases};
 use palyra_storage::retention::{Keep, Rule, Sweeper, ground_rules};
-use palyra_storage::{Database, JournalStore, OpenOptions, SCHEMA_VERSION, Sql, params, sql};
+use palyra_storage::{
+    DATABASE_FILE, Database, JournalStore, OpenOptions, SCHEMA_VERSION, Sql, params, sql,
+};
 use palyra_testkit::clock::FakeClock;
-use palyra_testkit::postgres::{DatabaseLocale, PostgresServer};
+use palyra_testkit::postgres::{DatabaseLocale, PostgresServer, TestDatabase};
 
 use super::NEXT;
 use crate::world::START;
@@ -28,6 +30,33 @@ fn folder() -> PathBuf {
 pub(super) fn postgres_dump(version: i64) -> String {
     let dump = folder().join(format!("postgres-schema-{version}.sql"));
     std::fs::read_to_string(dump).unwrap()
+}
+
+/// A database as it was left by a released schema.
+pub(super) struct Released {
+    pub(super) options: OpenOptions,
+    _folder: tempfile::TempDir,
+    _database: Option<TestDatabase>,
+}
+
+impl Released {
+    pub(super) fn sqlite(version: i64) -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        let fixture = self::folder().join(format!("sqlite-schema-{version}.db"));
+        std::fs::copy(fixture, folder.path().join(DATABASE_FILE)).unwrap();
+        let options = OpenOptions::in_directory(folder.path());
+        Self { options, _folder: folder, _database: None }
+    }
+
+    pub(super) fn postgres(version: i64) -> Self {
+        let server = PostgresServer::shared().unwrap();
+        let database = server.create_database(DatabaseLocale::C).unwrap();
+        database.psql(&postgres_dump(version)).unwrap();
+        let folder = tempfile::tempdir().unwrap();
+        let mut options = OpenOptions::in_directory(folder.path());
+        options.config.url = database.url().into();
+        Self { options, _folder: folder, _database: Some(database) }
+    }
 }
 
 /// Some rows of each kind, through the API of today: three events, a journal with a pruned, a
@@ -164,10 +193,8 @@ async fn every_released_sqlite_file_is_migrated() {
         let options = OpenOptions { migrations, ..OpenOptions::in_directory(new.path()) };
         let expected = definitions(&Database::open(options).await.unwrap()).await;
         for version in 1..=SCHEMA_VERSION {
-            let data = tempfile::tempdir().unwrap();
-            let fixture = folder().join(format!("sqlite-schema-{version}.db"));
-            std::fs::copy(&fixture, data.path().join("palyra.db")).unwrap();
-            let options = OpenOptions { migrations, ..OpenOptions::in_directory(data.path()) };
+            let old = Released::sqlite(version);
+            let options = OpenOptions { migrations, ..old.options.clone() };
             let db = Database::open(options).await.unwrap();
             assert_eq!(definitions(&db).await, expected, "schema {version}");
             check_and_use(&db).await;
@@ -185,11 +212,8 @@ async fn every_released_postgres_database_is_migrated() {
         options.config.url = new.url().into();
         let expected = definitions(&Database::open(options).await.unwrap()).await;
         for version in 1..=SCHEMA_VERSION {
-            let database = server.create_database(DatabaseLocale::C).unwrap();
-            database.psql(&postgres_dump(version)).unwrap();
-            let data = tempfile::tempdir().unwrap();
-            let mut options = OpenOptions { migrations, ..OpenOptions::in_directory(data.path()) };
-            options.config.url = database.url().into();
+            let old = Released::postgres(version);
+            let options = OpenOptions { migrations, ..old.options.clone() };
             let db = Database::open(options).await.unwrap();
             assert_eq!(definitions(&db).await, expected, "schema {version}");
             check_and_use(&db).await;
