@@ -13,7 +13,12 @@ static LINES: Mutex<Vec<String>> = Mutex::new(Vec::new());
 /// yours can say.
 pub(crate) fn keep() {
     static KEPT: OnceLock<()> = OnceLock::new();
-    KEPT.get_or_init(|| tracing::subscriber::set_global_default(Keeper).unwrap());
+    KEPT.get_or_init(|| tracing::subscriber::set_global_default(Keeper { prints: false }).unwrap());
+}
+
+/// Starts to print what is logged, for whoever has started this process.
+pub(crate) fn print() {
+    tracing::subscriber::set_global_default(Keeper { prints: true }).unwrap();
 }
 
 /// The lines so far that hold `text`.
@@ -22,7 +27,9 @@ pub(crate) fn about(text: &str) -> Vec<String> {
     lines.iter().filter(|line| line.contains(text)).cloned().collect()
 }
 
-struct Keeper;
+struct Keeper {
+    prints: bool,
+}
 
 impl Subscriber for Keeper {
     fn enabled(&self, metadata: &Metadata<'_>) -> bool {
@@ -40,6 +47,9 @@ impl Subscriber for Keeper {
     fn event(&self, event: &Event<'_>) {
         let mut line = Line(event.metadata().level().to_string());
         event.record(&mut line);
+        if self.prints {
+            println!("{}", line.0);
+        }
         LINES.lock().unwrap().push(line.0);
     }
 
