@@ -3,8 +3,9 @@
 //!
 //! A handoff says *where to look*. It carries no authority: following one without being logged in
 //! shows the login. So reading is forgiving: what cannot be understood is dropped with a
-//! [`HandoffNotice`], and the rest still leads somewhere. The console reads handoffs in TypeScript;
-//! both suites run the cases in `schemas/json/handoff-cases.json`.
+//! [`HandoffNotice`], and the rest still leads somewhere. The cases in
+//! `schemas/json/handoff-cases.json` say what is read and written, for whoever does so in another
+//! language.
 
 use serde::Serialize;
 

@@ -3,7 +3,7 @@
 //! Each enum is defined once, by `runtime_contract_enum!`, with its canonical wire values and the
 //! other spellings that are still understood. Parsing trims, ignores ASCII case and accepts the
 //! aliases; writing is always canonical. [`registry`] hands out a description of all of them, from
-//! which `schemas/json/runtime-contracts.json` and the TypeScript types are made.
+//! which `schemas/json/runtime-contracts.json` is made.
 //!
 //! Variants order as declared; where that order means something, the enum says so.
 

@@ -1,4 +1,4 @@
-//! The table of cases that the TypeScript implementation runs as well.
+//! The table of cases, which is a file of its own so that others can run it as well.
 
 use serde::Deserialize;
 use serde_json::Value;
