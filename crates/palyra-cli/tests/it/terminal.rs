@@ -19,12 +19,16 @@ impl Terminal {
     pub(crate) fn open(world: &World, arguments: &str) -> Self {
         let palyra = env!("CARGO_BIN_EXE_palyra");
         // `script` may drop what is written at the very end, so the end waits to be seen.
-        let line = format!("{palyra} {arguments}; echo code=$?; stty -a; echo over.; read -r seen");
+        // Ctrl-C reaches the shell, too, which must live on to tell the code.
+        let line = format!(
+            "trap : INT; {palyra} {arguments}; echo code=$?; stty -a; echo over.; read -r seen"
+        );
         let mut child = Command::new("script")
             .args(["-q", "-e", "-c", &line, "/dev/null"])
             .env("HOME", world.home())
             .env("PALYRA_DATA_DIR", world.data_dir())
             .env("TERM", "xterm")
+            .env("SHELL", "/bin/sh")
             .env("NO_COLOR", "1")
             .current_dir(world.home())
             .stdin(Stdio::piped())
