@@ -167,6 +167,15 @@ impl Sessions {
         Ok(found.is_some_and(|run| !is_final(run.phase)))
     }
 
+    /// The run that answers a message of a platform, in the session of this key.
+    pub async fn answering(
+        &self,
+        session_key: String,
+        message: String,
+    ) -> Result<Option<RunId>, StorageError> {
+        self.db.read(move |tx| runs::answering(tx, &session_key, &message)).await
+    }
+
     /// Runs, the newest first.
     pub async fn runs(
         &self,

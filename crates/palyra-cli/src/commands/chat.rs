@@ -13,13 +13,12 @@ use std::io::IsTerminal;
 
 use palyra_client::Client;
 use palyra_common::api::{NewInput, Submitted};
-use palyra_common::ids::{RunId, SessionId};
+use palyra_common::ids::SessionId;
 
 use crate::context::Context;
 use crate::failure::{Failure, Outcome};
 use crate::output::Output;
-use crate::patience::patiently;
-use crate::when;
+use crate::patience::{self, patiently};
 
 /// Talk to an agent
 ///
@@ -78,10 +77,7 @@ async fn say(
     session: SessionId,
     text: String,
 ) -> Result<Submitted, Failure> {
-    let mut entropy = [0; 16];
-    getrandom::fill(&mut entropy)
-        .map_err(|error| Failure::machine(format!("no randomness: {error}")))?;
-    let key = format!("chat-{}", RunId::from_parts(when::now(), u128::from_le_bytes(entropy)));
+    let key: String = patience::name("chat")?;
     let input = NewInput { text };
     Ok(patiently(out, async || client.say(session, &input, &key).await).await?)
 }

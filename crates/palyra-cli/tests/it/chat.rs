@@ -31,7 +31,7 @@ impl World {
     }
 
     /// A `palyra` that goes on while others are run.
-    fn beside(&self, arguments: &[&str]) -> Process {
+    pub(crate) fn beside(&self, arguments: &[&str]) -> Process {
         let palyra = Process::builder(env!("CARGO_BIN_EXE_palyra"));
         let palyra = palyra.args(arguments).env("PALYRA_DATA_DIR", self.data_dir());
         palyra.env("HOME", self.home()).spawn().unwrap()

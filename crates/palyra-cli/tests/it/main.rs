@@ -12,6 +12,7 @@ mod daemon;
 mod hints;
 mod json;
 mod master_key;
+mod once;
 mod runs;
 mod secrets;
 mod service;

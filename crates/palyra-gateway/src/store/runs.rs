@@ -93,6 +93,13 @@ const BY_SEQ: Sql =
 
 const ONE: Sql = sql!(concat!("SELECT ", columns!(), " FROM runs WHERE id = $1"));
 
+/// The last run in the session of some key that answers some message.
+const ANSWERING: Sql = sql!(
+    "SELECT id FROM runs
+     WHERE session_id = (SELECT id FROM sessions WHERE key = $1) AND answers = $2
+     ORDER BY session_seq DESC LIMIT 1"
+);
+
 const LOCK: Sql =
     sql!(concat!("UPDATE runs SET agent = agent WHERE id = $1 RETURNING ", columns!()));
 
@@ -359,6 +366,14 @@ pub(crate) fn by_seq(
 
 pub(crate) fn one(tx: &mut Tx<'_>, run: RunId) -> Result<Option<Run>, StorageError> {
     tx.query_opt(&ONE, params![text(run)], read)
+}
+
+pub(crate) fn answering(
+    tx: &mut Tx<'_>,
+    session_key: &str,
+    message: &str,
+) -> Result<Option<RunId>, StorageError> {
+    tx.query_opt(&ANSWERING, params![session_key, message], |row| row.parse(0))
 }
 
 pub(crate) fn lock(tx: &mut Tx<'_>, run: RunId) -> Result<Option<Run>, StorageError> {

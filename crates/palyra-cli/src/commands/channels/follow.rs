@@ -3,14 +3,31 @@
 use std::time::{Duration, Instant};
 
 use palyra_client::{Client, ClientError};
-use palyra_common::api::MessageState;
+use palyra_common::api::{MessageState, NewMessage};
 use palyra_common::ids::{ConnectorId, EnvelopeId};
 use palyra_common::runtime_contracts::OutboxState;
 
 use crate::failure::{Failure, Outcome};
 use crate::output::{Output, Tone, printable};
+use crate::patience::{self, patiently, patiently_for};
 
 const PAUSE: Duration = Duration::from_millis(100);
+
+/// Sends a message once, however often the daemon has to be told, and follows it.
+pub(crate) async fn send(
+    out: &Output,
+    client: &Client,
+    channel: &ConnectorId,
+    mut new: NewMessage,
+    wait: palyra_common::Duration,
+) -> Result<MessageState, Failure> {
+    if new.envelope.is_none() {
+        new.envelope = Some(patience::name("send")?);
+    }
+    client.channel(channel).await?;
+    let sent = patiently(out, async || client.send_message(channel, &new).await).await?;
+    Ok(follow(out, client, channel, &sent.envelope, wait).await?)
+}
 
 /// Waits until nothing more happens to a message by itself, or for as long as `wait`.
 pub(crate) async fn follow(
@@ -23,7 +40,9 @@ pub(crate) async fn follow(
     let until = Instant::now() + wait.into();
     let progress = out.progress("{spinner} waiting for the message to go out, {elapsed}");
     let state = loop {
-        let state = client.message_state(channel, envelope).await;
+        let patience = until.saturating_duration_since(Instant::now());
+        let look = async || client.message_state(channel, envelope).await;
+        let state = patiently_for(patience, out, look).await;
         // Without parts an agent still works on it.
         let is_moving = |state: &MessageState| {
             let moves = |state| matches!(state, OutboxState::Pending | OutboxState::Sending);
@@ -37,6 +56,10 @@ pub(crate) async fn follow(
         }
     };
     progress.finish_and_clear();
+    if state.as_ref().is_err_and(ClientError::is_absence) {
+        let name = printable(envelope.as_str());
+        out.note(&format!("{name} is in the queue, and goes out when the daemon runs again"));
+    }
     state
 }
 

@@ -9,6 +9,7 @@ use super::follow::{follow, outcome};
 use crate::context::Context;
 use crate::failure::{Failure, Outcome};
 use crate::output::printable;
+use crate::patience::{self, patiently};
 
 /// Send a message through a channel as somebody else would, and wait for the answer
 ///
@@ -37,8 +38,10 @@ pub(crate) struct Arguments {
 pub(super) async fn run(context: &Context, arguments: Arguments) -> Outcome {
     let Arguments { channel, text, conversation, wait } = arguments;
     let (out, client) = (context.out(), context.client()?);
-    let test =
-        client.test_channel(&channel, &TestMessage { text, conversation, message: None }).await?;
+    let message = Some(patience::name("test")?);
+    let message = TestMessage { text, conversation, message };
+    client.channel(&channel).await?;
+    let test = patiently(out, async || client.test_channel(&channel, &message).await).await?;
     let Some(reply) = &test.reply else {
         let why = test.reason.map_or("it is decided later", RouteReason::as_str);
         let told = format!("Nobody answers: {why}. See `palyra router rules list`.\n");

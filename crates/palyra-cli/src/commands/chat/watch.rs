@@ -94,7 +94,9 @@ impl<'a> Watch<'a> {
                         self.show(piece, &mut questions).await?;
                     }
                 }
-                Turn::Heard(Some(Followed::Lost)) => self.aside(patience::lost)?,
+                Turn::Heard(Some(Followed::Lost)) => {
+                    self.aside(|out| patience::lost(out, PATIENCE))?
+                }
                 Turn::Heard(Some(Followed::Back)) => self.aside(patience::back)?,
                 Turn::Typed(Some(line)) => self.typed(line, &mut questions).await?,
                 Turn::Typed(None) => {}

@@ -39,10 +39,9 @@ pub(crate) struct Arguments {
 
 pub(super) async fn run(context: &Context, arguments: Arguments) -> Outcome {
     let Arguments { channel, conversation, text, envelope, wait } = arguments;
-    let client = context.client()?;
+    let (out, client) = (context.out(), context.client()?);
     let new = NewMessage { conversation, text, envelope };
-    let sent = client.send_message(&channel, &new).await?;
-    let state = follow::follow(context.out(), &client, &channel, &sent.envelope, wait).await?;
-    context.out().show(&state, follow::text)?;
+    let state = follow::send(out, &client, &channel, new, wait).await?;
+    out.show(&state, follow::text)?;
     follow::outcome(&state)
 }

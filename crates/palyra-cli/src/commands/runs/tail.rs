@@ -45,7 +45,7 @@ pub(super) async fn run(context: &Context, arguments: Arguments) -> Outcome {
                     return Ok(());
                 }
             }
-            Followed::Lost => patience::lost(out),
+            Followed::Lost => patience::lost(out, PATIENCE),
             Followed::Back => patience::back(out),
         }
     }

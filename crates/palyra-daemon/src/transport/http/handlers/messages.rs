@@ -11,7 +11,8 @@ use palyra_connector_core::{
     Accepted, AuthorKind, CleanText, Content, Envelope, InboundEvent, Operation, Release, Said,
     Taken, What, enqueue,
 };
-use palyra_gateway::{OF_RUNS, run_of};
+use palyra_gateway::{OF_RUNS, reply_envelope, run_of};
+use palyra_policy::route::Decision;
 use palyra_storage::once::Made;
 use palyra_storage::{Tx, new_id};
 use serde::Deserialize;
@@ -184,14 +185,15 @@ async fn hand_in(
         },
         cursor: None,
     };
-    let accepted = app.channels.inbound.accept(event).await?;
+    let accepted = app.channels.inbound.accept(event.clone()).await?;
     let (routed, reason, reply) = match accepted {
         Accepted::Decided(Taken::Routed { reason, reply, .. }) => (true, Some(reason), reply),
         Accepted::Decided(Taken::Ignored(reason)) => (false, Some(reason), None),
         Accepted::Later => (false, None, None),
         Accepted::Before => {
             let (routed, reason) = decided_before(app, &id, &conversation, &message).await?;
-            (routed, reason, None)
+            let reply = if routed { reply_to(app, event).await? } else { None };
+            (routed, reason, reply)
         }
     };
     let message = message.to_string();
@@ -213,6 +215,16 @@ async fn decided_before(
         What::In { .. } | What::Out { .. } => None,
     });
     Ok(decided.unwrap_or_default())
+}
+
+/// The answer to a message that had come in before, as far as the rules are the same.
+async fn reply_to(app: &App, event: InboundEvent) -> Answer<Option<EnvelopeId>> {
+    let message = event.message.to_string();
+    let Decision::Route { session_key, .. } = app.channels.preview.of(event, None).await? else {
+        return Ok(None);
+    };
+    let run = app.runs.sessions.answering(session_key, message).await?;
+    Ok(run.map(reply_envelope).transpose()?)
 }
 
 async fn state(app: &App, id: &ConnectorId, envelope: &EnvelopeId) -> Answer<MessageState> {
