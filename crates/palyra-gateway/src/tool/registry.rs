@@ -1,7 +1,7 @@
 //! The tools that there are.
 
 use std::collections::BTreeMap;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use palyra_common::agent::AgentSpec;
 use palyra_models::ToolSpec;
@@ -19,23 +19,39 @@ pub struct Toolbox(Arc<BTreeMap<&'static str, Entry>>);
 struct Entry {
     tool: Arc<dyn Tool>,
     info: ToolInfo,
-    schema: jsonschema::Validator,
+    /// Made when it is first needed: it is large, and an idle daemon needs none.
+    schema: OnceLock<Result<jsonschema::Validator, String>>,
+}
+
+impl Entry {
+    fn schema(&self) -> Result<&jsonschema::Validator, String> {
+        let make = || {
+            jsonschema::validator_for(&self.info.input_schema).map_err(|error| {
+                format!("the schema of {} cannot be used: {error}", self.info.name)
+            })
+        };
+        self.schema.get_or_init(make).as_ref().map_err(Clone::clone)
+    }
 }
 
 impl Toolbox {
-    /// These tools. The error names one whose schema is none, or that is there twice.
+    /// These tools. The error names one that is there twice.
     pub fn new(tools: impl IntoIterator<Item = Arc<dyn Tool>>) -> Result<Self, String> {
         let mut entries = BTreeMap::new();
         for tool in tools {
             let info = tool.info();
             let name = info.name;
-            let schema = jsonschema::validator_for(&info.input_schema)
-                .map_err(|error| format!("the schema of {name} cannot be used: {error}"))?;
+            let schema = OnceLock::new();
             if entries.insert(name, Entry { tool, info, schema }).is_some() {
                 return Err(format!("there are two tools called {name}"));
             }
         }
         Ok(Self(Arc::new(entries)))
+    }
+
+    /// Whether every schema is one. The error names one that is none.
+    pub fn verify(&self) -> Result<(), String> {
+        self.0.values().try_for_each(|entry| entry.schema().map(drop))
     }
 
     /// The tool of that name.
@@ -59,8 +75,8 @@ impl Toolbox {
         let Some(entry) = self.0.get(name) else {
             return Err(ToolFault::new(format!("there is no tool {name}")));
         };
-        let faults: Vec<_> = entry
-            .schema
+        let schema = entry.schema().map_err(ToolFault::new)?;
+        let faults: Vec<_> = schema
             .iter_errors(arguments)
             .take(TOLD_FAULTS)
             .map(|fault| {

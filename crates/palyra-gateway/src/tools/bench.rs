@@ -118,6 +118,7 @@ impl World {
             workspaces: folder.path().join("workspaces"),
         };
         let tools = Toolbox::new(built_in(&options)).unwrap();
+        tools.verify().unwrap();
         Self { folder, db, blobs: options.blobs, clock, web, tools }
     }
 
