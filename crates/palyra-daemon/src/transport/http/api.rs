@@ -1,7 +1,5 @@
 //! All routes, and their description.
 
-use axum::extract::OriginalUri;
-use axum::http::Method;
 use axum::{Router, middleware};
 use palyra_common::api::FeedEvent;
 use palyra_common::{ErrorCode, StableErrorEnvelope};
@@ -176,13 +174,14 @@ fn add_refusals(api: &mut OpenApi) {
     }
 }
 
-async fn nothing_there(OriginalUri(uri): OriginalUri) -> Refusal {
-    let path: String = uri.path().chars().take(200).collect();
-    Refusal::new(ErrorCode::CommonNotFound, format!("there is nothing at {path}"))
+/// What was asked for is not repeated: it may hold a secret.
+async fn nothing_there() -> Refusal {
+    Refusal::new(ErrorCode::CommonNotFound, "there is nothing under this path")
 }
 
-async fn wrong_method(method: Method, OriginalUri(uri): OriginalUri) -> Refusal {
-    let path: String = uri.path().chars().take(200).collect();
-    let method: String = method.as_str().chars().take(20).collect();
-    Refusal::new(ErrorCode::HttpMethod, format!("{path} does not know {method}"))
+async fn wrong_method() -> Refusal {
+    Refusal::new(
+        ErrorCode::HttpMethod,
+        "there is something under this path, but not for this method",
+    )
 }
