@@ -123,15 +123,16 @@ pub(crate) fn view(app: &App) -> (ConfigView, String) {
 
 /// The values in force, and beside them those of the next start where they differ.
 fn beside(app: &App, next: &Loaded) -> ConfigView {
-    let (mut view, live) = (app.started_with.view(), app.settings.load().view());
+    let (started, mut view) = (app.started_with.view(), app.settings.load().view());
+    // What was read last is in force where it is live, with the names that were given there.
+    for option in view.options.iter_mut().filter(|option| !option.live) {
+        if let Some(started) = started.options.iter().find(|started| started.key == option.key) {
+            *option = started.clone();
+        }
+    }
     let next = next.view();
     let value = |key: &str| next.options.iter().find(|option| option.key == key);
     for option in &mut view.options {
-        if option.live
-            && let Some(live) = live.options.iter().find(|live| live.key == option.key)
-        {
-            *option = live.clone();
-        }
         // What is not named any more has no value then.
         let next = value(&option.key).map_or(serde_json::Value::Null, |next| next.value.clone());
         if option.value != next {

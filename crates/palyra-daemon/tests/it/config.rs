@@ -2,6 +2,8 @@
 
 use std::process::{Command, Output};
 
+use palyra_testkit::process::Stream;
+
 use crate::daemon::{Daemon, LIMIT, palyrad, refused};
 
 fn run(data_dir: &std::path::Path, args: &[&str], env: &[(&str, &str)]) -> Output {
@@ -110,10 +112,13 @@ fn a_file_that_cannot_be_read_is_not_taken_for_none() {
 
 #[test]
 fn a_hangup_puts_into_force_what_can_change_and_names_the_rest() {
-    let (daemon, folder) = Daemon::with_config("[log]\nlevel = \"info\"\n");
+    // That the level is in force is seen from the warning, which would not be told otherwise.
+    let (daemon, folder) = Daemon::with_config("[log]\nlevel = \"error\"\n");
     let host = "Host: palyra.example";
     assert_eq!(daemon.tcp("GET", "/healthz", &[host], "").status, 421);
-    let text = "[log]\nlevel = \"debug\"\n[http]\nhosts = [\"palyra.example\"]\nmax_requests = 5\n";
+    let text = "[log]\nlevel = \"debug\"\n[http]\nhosts = [\"palyra.example\"]\nmax_requests = 5\n\
+                [models.providers.sim]\nkind = \"openai\"\nbase_url = \"http://127.0.0.1:9/v1\"\n\
+                [models.entries.sage]\nprovider = \"sim\"\nmodel = \"sage\"\n";
     std::fs::write(folder.path().join("palyra.toml"), text).unwrap();
     let hangup = || {
         let sent = Command::new("kill").args(["-HUP", &daemon.process.id().to_string()]).status();
@@ -122,12 +127,27 @@ fn a_hangup_puts_into_force_what_can_change_and_names_the_rest() {
     hangup();
     let told = daemon.process.wait_for_line("these need a restart", LIMIT).unwrap();
     assert!(told.contains("http.max_requests") && !told.contains("http.hosts"), "{told}");
+    assert!(!told.contains("models"), "a model with a new name is in force: {told}");
+    let models = daemon.local("GET", "/admin/v1/models", "").json();
+    assert!(models.to_string().contains("\"sage\""), "{models}");
     assert_eq!(daemon.tcp("GET", "/healthz", &[host], "").status, 200);
 
     std::fs::write(folder.path().join("palyra.toml"), "[log]\nlevel = 5\n").unwrap();
     hangup();
     daemon.process.wait_for_line("the configuration stays as it was", LIMIT).unwrap();
     assert_eq!(daemon.tcp("GET", "/healthz", &[host], "").status, 200);
+}
+
+#[test]
+fn programs_read_the_log_line_by_line() {
+    let (mut daemon, _folder) = Daemon::with_config("[log]\nformat = \"json\"\n");
+    daemon.process.terminate(LIMIT).unwrap();
+    let lines = daemon.process.lines(Stream::Stderr).unwrap();
+    assert!(!lines.is_empty());
+    for line in lines {
+        let line: serde_json::Value = serde_json::from_str(&line).unwrap();
+        assert!(line["level"].is_string() && line["timestamp"].is_string(), "{line}");
+    }
 }
 
 #[test]
