@@ -25,6 +25,7 @@ mod error;
 mod feed;
 mod history;
 mod inbound;
+pub mod metrics;
 mod operation;
 mod outbox;
 mod outgoing;

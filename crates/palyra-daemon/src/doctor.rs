@@ -1,6 +1,7 @@
 //! Checks that say what they saw and what to do: from the inside of a running daemon, and before a
 //! start.
 
+mod channels;
 pub(crate) mod checks;
 mod preflight;
 mod thinking;
@@ -35,7 +36,9 @@ pub(crate) async fn inside(app: &App) -> Doctor {
         leases(app).await,
         secrets(app, vault(app).await).await,
         thinking::models(app).await,
+        thinking::agents(app).await,
         thinking::runs(app).await,
+        channels::channels(app).await,
         owner(app).await,
         configuration(app),
         checks::private_folder(data_dir),

@@ -8,6 +8,7 @@ use metrics::{
     histogram,
 };
 use metrics_exporter_prometheus::{Matcher, PrometheusBuilder, PrometheusHandle};
+use palyra_storage::StorageError;
 
 use crate::app::App;
 
@@ -32,6 +33,7 @@ pub(crate) fn start() -> anyhow::Result<PrometheusHandle> {
     describe_gauge!(STARTED, "When this process started");
     palyra_storage::metrics::describe();
     palyra_gateway::metrics::describe();
+    palyra_connector_core::metrics::describe();
     describe_gauge!(READY, "1 while this node renews its leases");
     Ok(handle)
 }
@@ -74,7 +76,19 @@ pub(crate) async fn observe(app: &App) {
         let (code, error) = (error.code(), palyra_storage::describe(&error));
         tracing::warn!(%code, error, "the runs could not be counted");
     }
+    if let Err(error) = queues(app).await {
+        let (code, error) = (error.code(), palyra_storage::describe(&error));
+        tracing::warn!(%code, error, "the queues of channels could not be counted");
+    }
     app.metrics.run_upkeep();
+}
+
+async fn queues(app: &App) -> Result<(), StorageError> {
+    for connector in app.channels.connectors.list().await? {
+        let queue = app.channels.outbox.view(&connector).await?;
+        palyra_connector_core::metrics::observe(&connector.id, &queue, app.clock.now());
+    }
+    Ok(())
 }
 
 /// Sums up what histograms have taken in, which otherwise grows until somebody asks.

@@ -135,6 +135,12 @@ impl Models {
         self.entries.values().map(|entry| &entry.info)
     }
 
+    /// Those of `names` that are no model here.
+    pub fn missing<'a>(&self, names: &'a [String]) -> Vec<&'a str> {
+        let is_there = |name: &&String| self.list().any(|model| model.name.as_str() == **name);
+        names.iter().filter(|name| !is_there(name)).map(String::as_str).collect()
+    }
+
     /// The models of an agent that has no list of its own.
     pub fn default_list(&self) -> &[ModelName] {
         &self.default

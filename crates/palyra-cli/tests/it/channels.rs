@@ -64,6 +64,7 @@ fn what_breaks_is_tried_again_given_up_and_replayed() {
     assert_eq!(drained.out, "The queue of echo:default is empty.\n");
     says(&show(), &["echo:default is dead_lettered", "given up 1"]);
     says(&world.palyra(&["channels", "list"]).expect(0), &["dead_lettered"]);
+    says(&world.palyra(&["doctor"]), &["echo:default: 1 message given up", "dead-letters list"]);
     let letters = world.palyra(&["channels", "dead-letters", "list", ECHO]).expect(0);
     says(&letters, &["m1/0", "general", "attempts_exhausted", "transient_network"]);
     let letter = world.palyra(&["channels", "dead-letters", "show", ECHO, "m1"]).expect(0);
@@ -115,6 +116,7 @@ fn what_waits_for_somebody_is_decided_by_them() {
     world.until_channel("nothing can be learnt", |channel| {
         channel["unknown"] == 2 && channel["waiting"] == 0
     });
+    says(&world.palyra(&["doctor"]), &["nobody knows whether 2 messages arrived", "unknown list"]);
     world.configure("{}", LOOKS_ONCE);
     let resolve = |envelope: &str, how: &str| {
         let arguments = ["channels", "unknown", "resolve", ECHO, envelope, how, "--json"];

@@ -24,7 +24,7 @@ use crate::operation::EntryKey;
 use crate::outbox::{Attempt, Begun, Due, Report, Settled};
 use crate::store::connectors::Connector;
 use crate::store::outbox::Stored;
-use crate::{ChannelError, Reason};
+use crate::{ChannelError, Reason, metrics};
 
 /// Attempts whose ends are written down together.
 const SETTLED_TOGETHER: usize = 256;
@@ -198,7 +198,7 @@ impl Drain {
 
     /// Until `attempt_timeout` after `began`: then another node may take over what it finds under way.
     fn send(&mut self, begun: Begun, permit: Permit, began: Instant) {
-        let adapter = self.adapter.clone();
+        let (adapter, clock) = (self.adapter.clone(), self.shared.clock.clone());
         let until = began + Duration::from(self.connector.queue.attempt_timeout);
         self.sends.spawn(async move {
             if Instant::now() >= until {
@@ -212,6 +212,7 @@ impl Drain {
                 Err(_elapsed) => unclear("the platform did not answer in time"),
             };
             crash_point!("outbox.after_send");
+            metrics::tried(&begun.stored, &report, clock.now());
             Settled { begun, report }
         });
     }

@@ -8,6 +8,9 @@ use palyra_vault::SecretName;
 use super::{advised, check};
 use crate::app::App;
 
+/// How many agents are looked at, which are more than anybody has.
+const LOOKED_AT: u32 = 1000;
+
 /// The models, how their providers do, and whether their keys are there. Nobody is asked anything:
 /// that costs money, and `palyra models test` does it.
 pub(super) async fn models(app: &App) -> Check {
@@ -33,6 +36,27 @@ pub(super) async fn models(app: &App) -> Check {
     let seen = format!("{}; left alone after failures: {}", names.join(", "), told.join(", "));
     let doubtful = check(name, CheckState::Warning, seen);
     advised(doubtful, "Look at the log for what the provider said; it is tried again by itself.")
+}
+
+/// Whether the models that agents are to think with are there. The configuration may have lost them.
+pub(super) async fn agents(app: &App) -> Check {
+    let name = "agents";
+    let agents = match app.runs.agents.list(String::new(), LOOKED_AT).await {
+        Ok(agents) => agents,
+        Err(error) => return check(name, CheckState::Failed, error.envelope().to_string()),
+    };
+    let models = app.runs.models.load();
+    let lacking = agents.iter().filter_map(|agent| {
+        let missing = models.missing(&agent.spec.models);
+        (!missing.is_empty()).then(|| format!("{} has no {}", agent.id, missing.join(", ")))
+    });
+    let lacking: Vec<String> = lacking.collect();
+    if lacking.is_empty() {
+        let names: Vec<&str> = agents.iter().map(|agent| agent.id.as_str()).collect();
+        return check(name, CheckState::Ok, names.join(", "));
+    }
+    let doubtful = check(name, CheckState::Warning, format!("models: {}", lacking.join("; ")));
+    advised(doubtful, "`palyra models list` tells those there are, `palyra agents set` chooses.")
 }
 
 /// The keys that the configuration names and nobody has set.

@@ -57,6 +57,12 @@ fn what_is_said_in_a_channel_is_answered_by_the_offline_model() {
     assert_eq!(metric(&daemon, "palyra_runs_ended_total{end=\"answered\"}"), Some(1.0));
     assert_eq!(metric(&daemon, "palyra_runs{phase=\"running\"}"), Some(0.0));
     assert_eq!(metric(&daemon, "palyra_approvals_waiting"), Some(0.0));
+    let sent = "palyra_outbox_attempts_total{channel=\"echo:default\",outcome=\"delivered\"}";
+    assert_eq!(metric(&daemon, sent), Some(1.0));
+    let waiting = "palyra_outbox_messages{channel=\"echo:default\",waits_for=\"turn\"}";
+    assert_eq!(metric(&daemon, waiting), Some(0.0));
+    let seconds = "palyra_outbox_delivery_seconds_count{channel=\"echo:default\"}";
+    assert_eq!(metric(&daemon, seconds), Some(1.0));
     let spoken = "palyra_model_tokens_total{model=\"offline\",direction=\"output\"}";
     assert!(metric(&daemon, spoken).is_some_and(|tokens| tokens > 0.0));
     let doctor = daemon.get("/admin/v1/doctor")["checks"].clone();
@@ -64,7 +70,9 @@ fn what_is_said_in_a_channel_is_answered_by_the_offline_model() {
         let found = doctor.as_array().unwrap().iter().find(|check| check["name"] == name);
         found.unwrap_or_else(|| panic!("{name}: {doctor}")).clone()
     };
-    assert_eq!((&check("models")["state"], &check("runs")["state"]), (&json!("ok"), &json!("ok")));
+    for name in ["models", "agents", "runs", "channels"] {
+        assert_eq!(check(name)["state"], "ok", "{}", check(name));
+    }
 }
 
 /// The key reaches the provider, and is seen nowhere else: neither in files nor in logs nor in

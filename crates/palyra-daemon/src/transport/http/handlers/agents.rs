@@ -1,6 +1,8 @@
 use axum::Json;
 use axum::extract::State;
 use axum::http::StatusCode;
+use palyra_common::ErrorCode;
+use palyra_common::agent::AgentSpec;
 use palyra_common::api::{Agent, AgentChange, NewAgent, Page};
 use palyra_common::ids::AgentId;
 use palyra_common::runtime_contracts::Scope;
@@ -14,7 +16,7 @@ use crate::app::App;
 use crate::audit;
 use crate::transport::http::body::{JsonBody, PathOf, QueryOf};
 use crate::transport::http::caller::Caller;
-use crate::transport::http::refusal::Answer;
+use crate::transport::http::refusal::{Answer, Refusal};
 
 const PAGE_LIMIT: u32 = 200;
 
@@ -61,6 +63,7 @@ pub(crate) async fn add_agent(
     JsonBody(new): JsonBody<NewAgent>,
 ) -> Answer<(StatusCode, Json<Agent>)> {
     let caller = caller.allow(Scope::AgentsWrite)?;
+    check_models(&app, &new.spec)?;
     let note = trail(&app, &caller, "agent.added", &new.id);
     let made = app.runs.agents.add(new.id, new.spec, note).await?;
     Ok((StatusCode::CREATED, Json(told(made))))
@@ -90,6 +93,7 @@ pub(crate) async fn change_agent(
     JsonBody(change): JsonBody<AgentChange>,
 ) -> Answer<Json<Agent>> {
     let caller = caller.allow(Scope::AgentsWrite)?;
+    check_models(&app, &change.spec)?;
     let note = trail(&app, &caller, "agent.changed", &id);
     let changed = app.runs.agents.change(id, change.spec, change.version, note).await?;
     Ok(Json(told(changed)))
@@ -108,6 +112,18 @@ pub(crate) async fn remove_agent(
     let note = trail(&app, &caller, "agent.removed", &id);
     app.runs.agents.remove(id, note).await?;
     Ok(StatusCode::NO_CONTENT)
+}
+
+/// Refuses models that are not there: such an agent could not answer.
+fn check_models(app: &App, spec: &AgentSpec) -> Answer<()> {
+    let models = app.runs.models.load();
+    let missing = models.missing(&spec.models);
+    if missing.is_empty() {
+        return Ok(());
+    }
+    let there: Vec<&str> = models.list().map(|model| model.name.as_str()).collect();
+    let what = format!("no model {}; there are {}", missing.join(", "), there.join(", "));
+    Err(Refusal::new(ErrorCode::CommonInvalidInput, what))
 }
 
 fn told(agent: gateway::Agent) -> Agent {

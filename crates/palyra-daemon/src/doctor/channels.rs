@@ -1,0 +1,39 @@
+//! Whether messages go in and out.
+
+use palyra_common::api::{Check, CheckState};
+use palyra_policy::connector::reasons;
+
+use super::{advised, check};
+use crate::app::App;
+
+const ADVICE: &str = "`palyra channels show CHANNEL` tells more. What was given up waits in \
+     `palyra channels dead-letters list CHANNEL`, and what may have arrived in \
+     `palyra channels unknown list CHANNEL`, for somebody to decide.";
+
+/// What keeps messages of the channels that are switched on, and what waits for a human there.
+pub(super) async fn channels(app: &App) -> Check {
+    let name = "channels";
+    let connectors = match app.channels.connectors.list().await {
+        Ok(connectors) => connectors,
+        Err(error) => return check(name, CheckState::Failed, error.envelope().to_string()),
+    };
+    let (mut on, mut troubles) = (0, Vec::new());
+    for connector in connectors.iter().filter(|connector| connector.enabled) {
+        on += 1;
+        match app.channels.look(connector).await {
+            Ok((queue, status)) => {
+                let silent = status.as_ref().and_then(|status| status.silent_since());
+                let silent = silent.map(|since| format!("the platform is silent since {since}"));
+                let why: Vec<_> = silent.into_iter().chain(reasons(&queue.facts)).collect();
+                if !why.is_empty() {
+                    troubles.push(format!("{}: {}", connector.id, why.join(", ")));
+                }
+            }
+            Err(error) => troubles.push(format!("{}: {}", connector.id, error.envelope())),
+        }
+    }
+    if troubles.is_empty() {
+        return check(name, CheckState::Ok, format!("{on} switched on, and nothing waits there"));
+    }
+    advised(check(name, CheckState::Warning, troubles.join("; ")), ADVICE)
+}
