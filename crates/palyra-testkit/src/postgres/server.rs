@@ -114,7 +114,9 @@ impl PostgresServer {
             .postmaster_pid()
             .filter(|pid| self.is_postmaster(*pid))
             .context("the server is not running")?;
-        // The postmaster first: it would restart after the death of a backend.
+        // It stands still first: it would begin another backend for whoever comes meanwhile, and
+        // one that is not known here would live on and keep the memory of the server.
+        stop_still(postmaster)?;
         let mut doomed = vec![postmaster];
         doomed.extend(children_of(postmaster));
         for pid in doomed.iter().filter_map(|pid| Pid::from_raw(*pid)) {
@@ -137,6 +139,20 @@ impl PostgresServer {
         let works_in = std::fs::read_link(format!("/proc/{pid}/cwd"));
         is_alive(pid) && works_in.is_ok_and(|dir| data.is_ok_and(|data| dir == data))
     }
+}
+
+/// Stops a process in its tracks, and waits until it stands.
+fn stop_still(pid: i32) -> anyhow::Result<()> {
+    let stopped = Pid::from_raw(pid).context("no process has this id")?;
+    kill_process(stopped, Signal::STOP)?;
+    let deadline = Instant::now() + DEATH_LIMIT;
+    while state_and_parent(pid).is_some_and(|(state, _)| state != "T" && state != "Z") {
+        if Instant::now() >= deadline {
+            bail!("the process {pid} does not stop for {DEATH_LIMIT:?}");
+        }
+        thread::sleep(POLL);
+    }
+    Ok(())
 }
 
 fn children_of(parent: i32) -> Vec<i32> {
