@@ -229,8 +229,11 @@ async fn reply_to(app: &App, event: InboundEvent) -> Answer<Option<EnvelopeId>> 
 
 async fn state(app: &App, id: &ConnectorId, envelope: &EnvelopeId) -> Answer<MessageState> {
     let id = app.channels.connectors.get(id).await?.id;
+    // In this order: a run ends together with its answer going to the outbox, so that who sees the
+    // end sees the answer.
+    let is_under_way = is_under_way(app, envelope).await?;
     let parts = app.channels.outbox.envelope(&id, envelope).await?;
-    if parts.is_empty() && !is_under_way(app, envelope).await? {
+    if parts.is_empty() && !is_under_way {
         let what = format!("there is no message {envelope} in the outbox of {id}");
         return Err(Refusal::new(ErrorCode::CommonNotFound, what));
     }
