@@ -17,7 +17,7 @@ const MAX_PARTS: usize = 64;
 pub enum Enqueued {
     /// It waits in the queue.
     Now,
-    /// It was enqueued before, and this is where its first part is.
+    /// It was enqueued before, and this is where its first part is, or the first that is known yet.
     Before(OutboxState),
 }
 
@@ -65,7 +65,7 @@ pub fn enqueue(
     }
 }
 
-/// The state of the first part if it was there already.
+/// The state of the first part if it was there already, or some part of it still is.
 fn add_parts(
     tx: &mut Tx<'_>,
     envelope: &Envelope,
@@ -73,6 +73,12 @@ fn add_parts(
     first_seq: Option<i64>,
     now: Timestamp,
 ) -> Result<Option<OutboxState>, ChannelError> {
+    // Parts end, and are forgotten, one after the other: the first may be gone before the others.
+    if envelope.parts.len() > 1
+        && let Some(known) = outbox::ended::find(tx, &envelope.connector, &envelope.id)?
+    {
+        return Ok(Some(known));
+    }
     for (part, operation) in (0_u32..).zip(&envelope.parts) {
         let key =
             EntryKey { connector: envelope.connector.clone(), envelope: envelope.id.clone(), part };

@@ -9,7 +9,11 @@ use palyra_storage::retention::{Sweeper, Swept};
 use crate::inbound::{Answer, inbound, message};
 use crate::world::{START, World, delivered, key, on_every_engine, rejected};
 
-on_every_engine!(keys_outlive_content_and_both_go_in_the_end, what_waits_stays,);
+on_every_engine!(
+    keys_outlive_content_and_both_go_in_the_end,
+    what_is_known_in_part_is_not_sent_again,
+    what_waits_stays,
+);
 
 /// Sweeps once at a time and says what went.
 async fn sweep_at(world: &World, days: u64) -> Swept {
@@ -38,6 +42,21 @@ async fn keys_outlive_content_and_both_go_in_the_end(world: World) {
     let gone = sweep_at(&world, 90).await;
     assert_eq!(gone, [("outbox_lanes", 1), ("outbox", 1), ("inbound_events", 1)]);
     assert_eq!(world.enqueue("m1", "a").await, Enqueued::Now);
+}
+
+/// Parts end one after the other, and their keys go as they came.
+async fn what_is_known_in_part_is_not_sent_again(world: World) {
+    let long = World::envelope("long", "a", &["one", "two"]);
+    world.outbox.enqueue(long.clone()).await.unwrap();
+    assert_eq!(world.round(&delivered()).await, ["long"]);
+    world.pass(Duration::from_hours(12));
+    assert_eq!(world.round(&delivered()).await, ["long/1"]);
+    assert_eq!(sweep_at(&world, 31).await, [("outbox_lanes", 1), ("outbox", 2)]);
+    assert_eq!(sweep_at(&world, 90).await, [("outbox", 1)]);
+    let again = world.outbox.enqueue(long.clone()).await.unwrap();
+    assert_eq!(again, Enqueued::Before(OutboxState::Delivered));
+    assert_eq!(world.due().await, []);
+    assert_eq!(world.outbox.enqueue(long).await.unwrap(), again);
 }
 
 async fn what_waits_stays(world: World) {

@@ -39,8 +39,9 @@ const DELIVER: Sql = sql!(
 );
 
 /// Where an envelope is that was enqueued before, ended or not.
-const FIND: Sql =
-    sql!("SELECT state FROM outbox WHERE connector_id = $1 AND envelope_id = $2 AND part = 0");
+const FIND: Sql = sql!(
+    "SELECT state FROM outbox WHERE connector_id = $1 AND envelope_id = $2 ORDER BY part LIMIT 1"
+);
 
 const NAMED: Sql = sql!(
     "SELECT part FROM outbox
@@ -134,7 +135,7 @@ pub(crate) fn is_taken(
     Ok(tx.query_opt(&NAMED, params, |row| row.get::<i64>(0))?.is_some())
 }
 
-/// The state of the first part of an envelope, if it was ever enqueued.
+/// The state of the first part of an envelope that is not forgotten, if any.
 pub(crate) fn find(
     tx: &mut Tx<'_>,
     connector: &ConnectorId,
