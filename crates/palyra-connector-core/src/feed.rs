@@ -29,7 +29,7 @@ pub(crate) fn dead(tx: &mut Tx<'_>, key: &EntryKey, reason: DeadLetterReason, at
     emit(tx, &key.connector, named(OutboxEventKind::Dead), body, at);
 }
 
-/// An entry waits for a human, or one has decided about it.
+/// An entry waits for a human, or one has decided about it, or a rule of theirs has.
 pub(crate) fn entry(tx: &mut Tx<'_>, key: &EntryKey, kind: OutboxEventKind, at: Timestamp) {
     let body = json!({ "envelope": key.envelope, "part": key.part });
     emit(tx, &key.connector, named(kind), body, at);

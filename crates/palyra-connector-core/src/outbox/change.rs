@@ -41,8 +41,12 @@ impl Changing<'_> {
         note: &Note,
     ) -> Result<Option<OutboxState>, StorageError> {
         let Step::Changed(change) = self.step(stored, event) else { return Ok(None) };
+        if let (Event::Reconciled(_), OutboxState::Cancelled) = (event, change.entry.state) {
+            // No human has dropped it, who would be told of otherwise.
+            feed::entry(tx, &stored.key, OutboxEventKind::Cancelled, self.now);
+        }
         let mut grown = self.write(tx, stored, &change, note)?;
-        grown += self.later_parts(tx, stored, &change)?;
+        grown += self.later_parts(tx, stored, &change, event)?;
         outbox_lanes::refresh(tx, &stored.key.connector, &stored.conversation, grown)?;
         Ok(Some(change.entry.state))
     }
@@ -104,6 +108,7 @@ impl Changing<'_> {
         tx: &mut Tx<'_>,
         stored: &Stored,
         change: &Change,
+        event: Event,
     ) -> Result<i64, StorageError> {
         // One that has its place behind it keeps it, unless this one comes back from aside.
         if change.place == Place::Keeps && !stored.aside {
@@ -115,7 +120,7 @@ impl Changing<'_> {
         for part in outbox::lock_later_parts(tx, &stored.key)? {
             grown += match (follow, change.place) {
                 (_, Place::Tail) => self.send_behind(tx, &part)?,
-                (Follow::Fail, _) => self.fail(tx, &part, change.entry.state)?,
+                (Follow::Fail, _) => self.fail(tx, &part, event)?,
                 (Follow::StepAside, _) => self.set_aside(tx, &part, true)?,
                 (Follow::Go | Follow::Wait, _) => self.set_aside(tx, &part, false)?,
             };
@@ -123,21 +128,20 @@ impl Changing<'_> {
         Ok(grown)
     }
 
-    /// What was taken back is taken back with all of its parts; what died leaves dead letters.
-    fn fail(
-        &self,
-        tx: &mut Tx<'_>,
-        part: &Stored,
-        earlier: OutboxState,
-    ) -> Result<i64, StorageError> {
+    /// What a human takes back is taken back with all of its parts; of whatever else is not delivered
+    /// the parts behind it are dead letters.
+    fn fail(&self, tx: &mut Tx<'_>, part: &Stored, earlier: Event) -> Result<i64, StorageError> {
         let event = match earlier {
-            OutboxState::Cancelled => Event::Cancelled,
-            OutboxState::Held
-            | OutboxState::Pending
-            | OutboxState::Sending
-            | OutboxState::Delivered
-            | OutboxState::Unknown
-            | OutboxState::Dead => Event::EarlierPartFailed,
+            Event::Cancelled | Event::Discarded => Event::Cancelled,
+            Event::Approved
+            | Event::Turn
+            | Event::NotAdmitted { .. }
+            | Event::Outcome(_)
+            | Event::Abandoned
+            | Event::Reconciled(_)
+            | Event::Resolved(_)
+            | Event::EarlierPartFailed
+            | Event::Replayed => Event::EarlierPartFailed,
         };
         match self.step(part, event) {
             Step::Changed(change) => self.write(tx, part, &change, &Note::default()),

@@ -1,5 +1,7 @@
 //! What readers of the event feed see of channels.
 
+use palyra_common::queue::QueueSettings;
+use palyra_common::runtime_contracts::UnknownRule;
 use palyra_common::time::Duration;
 use palyra_connector_core::Report;
 use palyra_policy::outbox::{Reconciled, Repeat, Resolution};
@@ -11,6 +13,7 @@ use crate::world::{World, connector, delivered, key, on_every_engine, rejected, 
 on_every_engine!(
     changes_of_a_connector_are_told,
     what_needs_a_human_and_what_they_decide_is_told,
+    what_a_rule_drops_is_told,
     what_is_delivered_or_tried_again_is_not_told,
 );
 
@@ -115,6 +118,31 @@ async fn what_needs_a_human_and_what_they_decide_is_told(world: World) {
             one("outbox.marked_delivered", "m3"),
         ]
     );
+}
+
+/// Nobody has decided it, and the rest of the message can still be sent.
+async fn what_a_rule_drops_is_told(world: World) {
+    let queue = QueueSettings { on_unknown: UnknownRule::Drop, ..world.started_with.queue };
+    world.connectors.configure(&connector(), json!({}), queue, None).await.unwrap();
+    let mut reader = Reader::from_now(&world.db).await;
+    world.outbox.enqueue(World::envelope("long", "a", &["one", "two", "three"])).await.unwrap();
+    world.enqueue("next", "a").await;
+    assert_eq!(world.round(&unclear()).await, ["long"]);
+    let (looked, still) = (world.stored("long").await, Reconciled::StillUnknown);
+    world.outbox.reconciled(&world.lease, Repeat::Never, &looked, still, None).await.unwrap();
+    let of = |part| json!({ "envelope": "long", "part": part, "reason": "part_failed" });
+    assert_eq!(
+        reader.read(SUBJECT).await,
+        [
+            told("outbox.cancelled", json!({ "envelope": "long", "part": 0 })),
+            told("outbox.dead", of(1)),
+            told("outbox.dead", of(2)),
+        ]
+    );
+    assert_eq!(world.round(&delivered()).await, ["next"]);
+    world.outbox.replay(&key("long", 1), None).await.unwrap();
+    assert_eq!(world.round(&delivered()).await, ["long/1"]);
+    assert_eq!(world.round(&delivered()).await, ["long/2"]);
 }
 
 /// The number of an event is a lock that everybody waits for: what is frequent is not told.
