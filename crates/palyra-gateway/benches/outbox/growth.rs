@@ -31,9 +31,10 @@ const TURNS: usize = 5;
 const FILL_HISTORY: Sql = sql!(
     sqlite: "WITH RECURSIVE n(n) AS (SELECT $1 UNION ALL SELECT n + 1 FROM n WHERE n < $2)
         INSERT INTO outbox (connector_id, envelope_id, part, conversation, lane_seq, place, state,
-            attempts, attempt_limit, doubtful, looks, operation, created_at, changed_at, version)
+            attempts, attempt_limit, doubtful, looks, operation, native_message_id, created_at,
+            changed_at, version)
         SELECT 'echo:bench', 'old' || n, 0, 'c' || (n % 200), n, 2, 'delivered',
-            1, 8, 0, 0, '{}', n, n, 2 FROM n",
+            1, 8, 0, 0, '{}', 'n-old' || n, n, n, 2 FROM n",
     postgres: "SELECT $1, $2",
 );
 
@@ -87,8 +88,11 @@ impl Queue {
         let begun = self.outbox.begin(connector, &self.lease, Repeat::Never, attempts);
         let begun = begun.await.unwrap();
         let count = begun.len();
-        let delivered = Report::Delivered { native: None };
-        let settled = begun.into_iter().map(|begun| Settled { begun, report: delivered.clone() });
+        // Under the names that a platform gives, which are kept unique.
+        let settled = begun.into_iter().map(|begun| {
+            let native = format!("n-{}", begun.stored.key.envelope).parse().ok();
+            Settled { begun, report: Report::Delivered { native } }
+        });
         self.outbox.settle(Repeat::Never, settled.collect()).await.unwrap();
         count
     }
