@@ -1,6 +1,8 @@
 //! Messages come in once and go out once, wherever the daemon dies. What has arrived is counted
 //! outside of it, in the ledger of the echo connector.
 
+mod sent;
+mod undecided;
 pub(crate) mod world;
 
 use std::time::{Duration, Instant};
@@ -10,6 +12,7 @@ use palyra_testkit::seed::{Seed, rounds};
 use rustix::process::{Pid, Signal, kill_process};
 
 use crate::daemon::{Daemon, LIMIT};
+use crate::runs_crash::rows::Rows;
 use world::{Answers, CONVERSATIONS, ECHO, Engine, LEASE_TTL, Memory, Platform, World};
 
 /// How a daemon comes to a boundary.
@@ -21,12 +24,27 @@ enum Way {
     Doubt,
     /// It is started after one that died in mid-send.
     Restart,
+    /// It is started when a message waits that nobody could decide about.
+    Decide,
+    /// The run that answers a message is written down for the so manieth time.
+    Run(u64),
 }
 
+/// The commit of a run that ends it and puts its answer into the queue: after the one that begins
+/// with the question to the model.
+const LAST_OF_RUN: u64 = 2;
+
 /// Every boundary between deciding, writing down and acting.
-const BOUNDARIES: [(&str, Way); 16] = [
+const BOUNDARIES: [(&str, Way); 23] = [
     ("inbound.before_commit", Way::Answer),
     ("inbound.after_commit", Way::Answer),
+    ("inbound.before_decide_commit", Way::Decide),
+    ("inbound.after_decide_commit", Way::Decide),
+    ("run.before_commit", Way::Run(1)),
+    ("run.after_commit", Way::Run(1)),
+    ("run.before_model", Way::Answer),
+    ("run.before_commit", Way::Run(LAST_OF_RUN)),
+    ("run.after_commit", Way::Run(LAST_OF_RUN)),
     ("outbox.before_attempt_commit", Way::Answer),
     ("outbox.after_attempt_commit", Way::Answer),
     ("outbox.before_send", Way::Answer),
@@ -66,7 +84,7 @@ const PLATFORMS: [Platform; 5] = [
 /// is sent again instead of asked for.
 fn is_reached(way: Way, platform: Platform) -> bool {
     match (way, platform.memory, platform.answers) {
-        (Way::Answer | Way::Restart, ..)
+        (Way::Answer | Way::Restart | Way::Decide | Way::Run(_), ..)
         | (Way::Doubt, Memory::TellsHistory | Memory::TakesAll, Answers::GetLost) => true,
         (Way::Doubt, _, Answers::Arrive) | (Way::Doubt, Memory::Deduplicates, _) => false,
     }
@@ -90,14 +108,32 @@ fn dies_at((boundary, way): (&str, Way), world: &mut World) {
             in_mid_send.expect_crash(&mut daemon.process, LIMIT).unwrap();
             plan.expect_crash(&mut world.begin_to_start(&plan), LIMIT).unwrap();
         }
+        Way::Decide => {
+            world.hand_in_undecided();
+            plan.expect_crash(&mut world.begin_to_start(&plan), LIMIT).unwrap();
+        }
+        Way::Run(nth) => {
+            let plan = plan.nth(nth);
+            let mut daemon = world.start(Some(&plan));
+            // Alone, so that no other run is written down.
+            world.hand_in(&daemon);
+            plan.expect_crash(&mut daemon.process, LIMIT).unwrap();
+            let has_ended = boundary == "run.after_commit" && nth == LAST_OF_RUN;
+            let is_open = Rows::look(world.rows(), async |rows| rows.is_busy().await);
+            assert_eq!(is_open, !has_ended, "another commit than it should be");
+        }
     }
     let daemon = world.start(None);
     for _ in 0..3 {
         assert!(world.hand_in(&daemon));
     }
     let counts = world.check(&daemon);
-    println!("{boundary}, {:?}: {} handed in, {counts:?}", world.platform, world.handed_in);
+    println!(
+        "{boundary}, {way:?}, {:?}: {} handed in, {counts:?}",
+        world.platform, world.handed_in
+    );
     assert!(counts.delivered > 0);
+    assert_eq!(counts.given_up, 0, "nothing dies more than twice here");
     world.stop(daemon);
 }
 

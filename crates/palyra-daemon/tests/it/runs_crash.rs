@@ -2,7 +2,7 @@
 //! world it does once, unless a human says so. Answers are counted in the ledger of the echo
 //! connector, changes in the files that they are made to.
 
-mod rows;
+pub(crate) mod rows;
 mod talk;
 
 use std::time::{Duration, Instant};

@@ -15,7 +15,7 @@ use palyra_storage::{Database, OpenOptions, SystemClock};
 const PAGE: u32 = 200;
 
 /// An open database.
-pub(super) struct Rows {
+pub(crate) struct Rows {
     db: Database,
     sessions: Sessions,
     approvals: Approvals,
@@ -23,7 +23,7 @@ pub(super) struct Rows {
 
 impl Rows {
     /// Opens them, and closes them after `look`.
-    pub(super) fn look<T>(options: OpenOptions, look: impl AsyncFnOnce(&Self) -> T) -> T {
+    pub(crate) fn look<T>(options: OpenOptions, look: impl AsyncFnOnce(&Self) -> T) -> T {
         tokio::runtime::Runtime::new().unwrap().block_on(async {
             let db = Database::open(options).await.unwrap();
             let clock = Arc::new(SystemClock);
@@ -67,7 +67,7 @@ impl Rows {
     }
 
     /// Whether some run has not ended, or not as far as it gets without a human.
-    pub(super) async fn is_busy(&self) -> bool {
+    pub(crate) async fn is_busy(&self) -> bool {
         for phase in [Phase::Queued, Phase::Running] {
             if !self.sessions.runs(None, None, Some(phase), 1).await.unwrap().is_empty() {
                 return true;
