@@ -5,13 +5,32 @@ mod tests;
 
 const OPENS: &str = "<untrusted origin=\"";
 const CLOSES: &str = "</untrusted>";
+const WORD: &str = "untrusted";
 
 /// Marks a text of others, who came by it through `origin`. It cannot end its own mark.
 pub fn marked(origin: &str, text: &str) -> String {
-    let inside = text.replace("<untrusted", "<_untrusted").replace("</untrusted", "</_untrusted");
+    let inside = without_marks(text);
     let origin: String =
         origin.chars().filter(|c| !matches!(c, '<' | '>' | '"') && !c.is_control()).collect();
     format!("{OPENS}{origin}\">\n{inside}\n{CLOSES}")
+}
+
+/// What looks like a mark to a model, in whichever case and with whatever space, is none.
+fn without_marks(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    let mut rest = text;
+    while let Some(at) = rest.find('<') {
+        let (before, tag) = rest.split_at(at + 1);
+        let name = tag.trim_start_matches(|c: char| c == '/' || c.is_whitespace());
+        out.push_str(before);
+        out.push_str(&tag[..tag.len() - name.len()]);
+        if name.get(..WORD.len()).is_some_and(|word| word.eq_ignore_ascii_case(WORD)) {
+            out.push('_');
+        }
+        rest = name;
+    }
+    out.push_str(rest);
+    out
 }
 
 /// The text without its marks, for whoever can take no instructions anyway.
