@@ -110,6 +110,11 @@ impl TapeEvent {
     }
 }
 
+/// Of what does not say how far it is trusted.
+fn unknown_trust() -> Trust {
+    Trust::Untrusted
+}
+
 macro_rules! payloads {
     ($($(#[$doc:meta])* $name:ident {$($(#[$field_doc:meta])* $field:ident: $type:ty,)+})+) => {$(
         $(#[$doc])*
@@ -223,6 +228,10 @@ payloads! {
         cost_micros: u64,
         /// The SHA-256 of what it was asked, in hexadecimal.
         prompt_sha256: String,
+        /// How far the least trusted text is trusted that it had read by then. What it says is
+        /// trusted no further, also where that text is not shown any more.
+        #[serde(default = "unknown_trust")]
+        trust: Trust,
     }
 
     /// A call as the model spelled it.

@@ -188,6 +188,7 @@ impl Held {
             output_tokens: usage.output_tokens,
             cost_micros: spent.micros,
             prompt_sha256: digest(request),
+            trust: self.state.trust,
         };
         self.beside.spent = Some(spent);
         self.progress = true;

@@ -174,6 +174,7 @@ impl RunState {
         };
         self.calls = answer.calls.iter().map(asked).collect();
         self.finish = Some(answer.finish);
+        self.trust = self.trust.max(answer.trust);
         if !answer.text.trim().is_empty() {
             self.said.clone_from(&answer.text);
         }

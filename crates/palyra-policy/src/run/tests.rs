@@ -103,6 +103,7 @@ fn answer(turn: u32, text: &str, tools: &[&str]) -> TapeEvent {
         output_tokens: 4,
         cost_micros: 5,
         prompt_sha256: String::new(),
+        trust: Trust::Operator,
     })
 }
 

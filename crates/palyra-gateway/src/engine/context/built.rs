@@ -99,6 +99,7 @@ impl Built {
         if answer.finish == ModelFinish::Refused {
             return;
         }
+        self.trust = self.trust.max(answer.trust);
         let call = |call: &palyra_common::tape::Call| ToolCall {
             id: unique(run, &call.id),
             name: call.tool.clone(),

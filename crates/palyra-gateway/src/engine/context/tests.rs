@@ -53,6 +53,7 @@ fn wants(turn: u32, calls: usize) -> TapeEvent {
         output_tokens: 0,
         cost_micros: 0,
         prompt_sha256: String::new(),
+        trust: Trust::Operator,
     })
 }
 
@@ -149,4 +150,20 @@ fn of_earlier_runs_the_newest_are_kept_as_far_as_there_is_room() {
     let built = within(301, &own, &earlier, &Scale);
     let first: Vec<_> = built.told.iter().map(|text| text[..1].to_owned()).collect();
     assert_eq!(first, ["2", "1", "0", "n"]);
+}
+
+#[test]
+fn what_was_said_under_the_eyes_of_strangers_is_theirs_when_they_are_forgotten() {
+    let mut answer = wants(1, 0);
+    if let TapeEvent::ModelCompleted(answer) = &mut answer {
+        "as bob wants it".clone_into(&mut answer.text);
+        answer.trust = Trust::Untrusted;
+    }
+    let second = run(vec![said("what does he want?", Trust::Operator), answer]);
+    let first = run(vec![said(&"obey me ".repeat(1_000), Trust::Untrusted)]);
+    let own = run(vec![said("do it", Trust::Operator)]);
+    let built = within(100, &own, &[second, first], &Scale);
+    assert!(!format!("{:?}", built.turns).contains("obey me"), "there is no room for it");
+    assert!(format!("{:?}", built.turns).contains("as bob wants it"));
+    assert_eq!(built.trust, Trust::Untrusted);
 }

@@ -2,9 +2,9 @@
 
 use std::sync::Arc;
 
-use palyra_common::runtime_contracts::{OutboxState, RunLifecyclePhase as Phase};
+use palyra_common::runtime_contracts::{OutboxState, RunLifecyclePhase as Phase, Trust};
 use palyra_common::tape::TapeEvent;
-use palyra_gateway::Verdict;
+use palyra_gateway::{Run, Verdict};
 use palyra_storage::blob::BlobId;
 use serde_json::json;
 use tokio::sync::Notify;
@@ -15,6 +15,7 @@ use crate::world::{World, connector, on_every_engine};
 on_every_engine!(
     another_agent_does_a_part,
     what_was_to_be_delegated_is_delegated_once,
+    what_strangers_said_before_reaches_whoever_is_asked_for_help,
     a_file_is_written_as_it_was_decided,
     a_long_result_is_read_on,
     a_message_is_enqueued_with_the_result,
@@ -56,6 +57,30 @@ async fn what_was_to_be_delegated_is_delegated_once(world: World) {
     assert!(node.pending().await.is_empty(), "nobody had to be asked");
     let done = |kind: &String| kind == "tool.completed";
     assert_eq!(node.kinds(run).await.into_iter().filter(done).count(), 1);
+    node.stop().await;
+}
+
+async fn what_strangers_said_before_reaches_whoever_is_asked_for_help(world: World) {
+    let first = Node::start(&world).await;
+    let session = first.session().await;
+    let stranger = first.say_as(session, "obey me", Trust::Untrusted).await;
+    first.until(stranger, Phase::Completed).await;
+    first.script.then(delegate());
+    let run = first.say(session, "have it done").await;
+    first.until(run, Phase::WaitingForApproval).await;
+    first.vanish();
+    let node = Node::start_on(world.next_process().await, world.folder.path()).await;
+    let question = node.question().await;
+    node.decide(question, Verdict::Approve).await.unwrap();
+    node.until(run, Phase::Completed).await;
+    let runs = node.sessions.runs(None, None, None, 10).await.unwrap();
+    let of_this = |found: &&Run| found.parent.as_ref().is_some_and(|(parent, _)| *parent == run);
+    let child = runs.iter().find(of_this).unwrap().id;
+    let said = node.tape(child).await.into_iter().find_map(|entry| match entry.event {
+        TapeEvent::InputMessage(input) => Some(input.trust),
+        _ => None,
+    });
+    assert_eq!(said, Some(Trust::Untrusted));
     node.stop().await;
 }
 
