@@ -25,6 +25,10 @@ runtime_contract_enum! {
     pub enum RunEnd {
         /// It gave its answer.
         Answered = "answered",
+        /// The model ended without a word.
+        NoAnswer = "no_answer",
+        /// It gave its answer as far as that was not too long.
+        AnswerCut = "answer_cut",
         /// It had as many turns of the model as it may have.
         TurnLimit = "turn_limit",
         /// It called as many tools as it may call.

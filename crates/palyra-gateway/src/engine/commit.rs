@@ -265,7 +265,8 @@ impl Commit {
         settle(tx, self.run, Amount::default(), now)?;
         let_go(tx, run.session, now)?;
         if let Some((parent, call)) = &run.parent {
-            let completed = matches!(self.then, Then::End(RunLifecyclePhase::Completed, _));
+            let completed = matches!(self.then, Then::End(RunLifecyclePhase::Completed, end)
+                if end != RunEnd::NoAnswer);
             let outcome = if completed { ToolOutcome::Done } else { ToolOutcome::Failed };
             let answer = match self.state.said.as_str() {
                 "" => format!("the delegated run {} gave no answer", self.run),

@@ -85,6 +85,8 @@ impl Held {
 fn ended_as(end: RunEnd, state: &RunState) -> RunLifecyclePhase {
     match end {
         RunEnd::Answered
+        | RunEnd::NoAnswer
+        | RunEnd::AnswerCut
         | RunEnd::TurnLimit
         | RunEnd::ToolCallLimit
         | RunEnd::TimeLimit
@@ -104,6 +106,8 @@ fn ended_as(end: RunEnd, state: &RunState) -> RunLifecyclePhase {
 fn answer(end: RunEnd, said: &str, detail: Option<&str>) -> String {
     let because = match end {
         RunEnd::Answered => return said.to_owned(),
+        RunEnd::NoAnswer => "The model gave no answer",
+        RunEnd::AnswerCut => "The answer was cut: it may not be longer",
         RunEnd::TurnLimit => "I stopped: the limit of turns is reached",
         RunEnd::ToolCallLimit => "I stopped: the limit of tool calls is reached",
         RunEnd::TimeLimit => "I stopped: the time limit is reached",

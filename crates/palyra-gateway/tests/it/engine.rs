@@ -1,5 +1,6 @@
 //! Runs, from a question to their end.
 
+mod answers;
 mod node;
 mod takeover;
 mod tools;

@@ -153,12 +153,15 @@ fn waits_for(call: &CallState) -> Option<ApprovalId> {
 fn turn(state: &RunState, limits: &Limits, used: Used) -> Next {
     let answered = state.turns > 0 && state.calls.is_empty();
     if answered && state.attempts == 0 {
-        return Next::Finish(match state.finish {
-            Some(ModelFinish::Refused) => RunEnd::ModelRefused,
+        return Next::Finish(match (state.finish, state.said.is_empty()) {
+            (Some(ModelFinish::Refused), _) => RunEnd::ModelRefused,
             // A model that asked for tools and named none has nothing more to say.
-            Some(ModelFinish::Stop | ModelFinish::Length | ModelFinish::ToolCalls) | None => {
-                RunEnd::Answered
-            }
+            (
+                Some(ModelFinish::Stop | ModelFinish::Length | ModelFinish::ToolCalls) | None,
+                true,
+            ) => RunEnd::NoAnswer,
+            (Some(ModelFinish::Length), false) => RunEnd::AnswerCut,
+            (Some(ModelFinish::Stop | ModelFinish::ToolCalls) | None, false) => RunEnd::Answered,
         });
     }
     if let Some(end) = over(state, limits, used) {

@@ -27,7 +27,7 @@ pub struct RunState {
     pub tokens: u64,
     /// What it cost, in millionths of a dollar.
     pub micros: u64,
-    /// What the model said last.
+    /// What the model said last; nothing if it ended without a word.
     pub said: String,
     /// Why the model stopped last.
     pub finish: Option<ModelFinish>,
@@ -175,8 +175,11 @@ impl RunState {
         self.calls = answer.calls.iter().map(asked).collect();
         self.finish = Some(answer.finish);
         self.trust = self.trust.max(answer.trust);
-        if !answer.text.trim().is_empty() {
-            self.said.clone_from(&answer.text);
+        // What it said on its way stands while it goes on, but is no answer.
+        match (answer.text.trim().is_empty(), answer.calls.is_empty()) {
+            (false, _) => self.said.clone_from(&answer.text),
+            (true, true) => self.said.clear(),
+            (true, false) => {}
         }
     }
 

@@ -172,6 +172,36 @@ fn a_question_an_answer_and_the_end() {
 }
 
 #[test]
+fn a_model_that_ends_without_a_word_has_not_answered() {
+    let read = [asked(1, 1), answer(1, "let me see", &["a"]), ended("t1c0", Trust::Operator)];
+    let silent = [asked(2, 1), answer(2, " \n", &[])];
+    let tape: Vec<_> = read.iter().cloned().chain(silent).collect();
+    assert_eq!(then(&tape), Next::Finish(RunEnd::NoAnswer));
+    assert_eq!(after(&tape).said, "", "what it said on its way is no answer");
+    let quiet = [asked(2, 1), answer(2, "", &["a"])];
+    let tape: Vec<_> = read.into_iter().chain(quiet).collect();
+    assert_eq!(after(&tape).said, "let me see", "and stands while it goes on");
+}
+
+#[test]
+fn an_answer_that_was_too_long_says_so() {
+    let mut cut = answer(1, "and so", &[]);
+    if let TapeEvent::ModelCompleted(answer) = &mut cut {
+        answer.finish = ModelFinish::Length;
+    }
+    assert_eq!(then(&[asked(1, 1), cut]), Next::Finish(RunEnd::AnswerCut));
+}
+
+#[test]
+fn what_a_model_had_read_stays_with_what_it_said() {
+    let mut said = answer(1, "", &["a"]);
+    if let TapeEvent::ModelCompleted(answer) = &mut said {
+        answer.trust = Trust::Untrusted;
+    }
+    assert_eq!(after(&[asked(1, 1), said]).trust, Trust::Untrusted);
+}
+
+#[test]
 fn what_only_reads_runs_side_by_side_and_the_rest_alone() {
     let mut tape = vec![asked(1, 1), answer(1, "", &["a", "b", "c"])];
     assert_eq!(then(&tape), Next::Gate(vec![0, 1, 2]));

@@ -96,7 +96,8 @@ impl Built {
     }
 
     fn answer(&mut self, run: RunId, answer: &ModelCompleted) {
-        if answer.finish == ModelFinish::Refused {
+        let silent = answer.text.trim().is_empty() && answer.calls.is_empty();
+        if answer.finish == ModelFinish::Refused || silent {
             return;
         }
         self.trust = self.trust.max(answer.trust);

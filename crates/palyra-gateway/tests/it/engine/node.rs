@@ -51,6 +51,10 @@ impl Clock for Shifted {
 /// What the model says next.
 pub(super) enum Says {
     Text(&'static str),
+    /// As long as it may be, and no longer.
+    Cut(&'static str),
+    /// Something, and then it uses tools.
+    While(&'static str, Vec<(&'static str, String)>),
     Pieces(&'static [&'static str], Arc<Notify>),
     Calls(Vec<(&'static str, String)>),
     Fails(RetryClass),
@@ -111,6 +115,12 @@ impl Thinker for Script {
                     None => Ok(self.thought("nothing", Vec::new())),
                 },
                 Some(Says::Text(text)) => Ok(self.thought(text, Vec::new())),
+                Some(Says::Cut(text)) => {
+                    let mut thought = self.thought(text, Vec::new());
+                    thought.completion.finish = FinishReason::Length;
+                    Ok(thought)
+                }
+                Some(Says::While(text, calls)) => Ok(self.thought(text, calls)),
                 Some(Says::Pieces(pieces, go_on)) => {
                     for piece in pieces {
                         sink.delta(Delta::Text(piece));

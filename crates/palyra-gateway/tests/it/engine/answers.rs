@@ -1,0 +1,35 @@
+//! What is said at the end of a run.
+
+use palyra_common::runtime_contracts::{RunEnd, RunLifecyclePhase as Phase};
+
+use super::node::{Node, Says, seen};
+use crate::world::{World, on_every_engine};
+
+on_every_engine!(a_model_without_a_word_is_no_answer, an_answer_that_was_cut_says_so,);
+
+async fn a_model_without_a_word_is_no_answer(world: World) {
+    let node = Node::start(&world).await;
+    node.script.then(Says::While("let me see", vec![("test.read", "{}".to_owned())]));
+    node.script.then(Says::Text(" "));
+    let session = node.session().await;
+    let run = node.say(session, "hello").await;
+    let ended = node.until(run, Phase::Completed).await;
+    assert_eq!(ended.ended, Some(RunEnd::NoAnswer));
+    assert_eq!(node.answer(run).await, "[The model gave no answer]");
+    let next = node.say(session, "well?").await;
+    node.until(next, Phase::Completed).await;
+    let asked = node.script.asked.lock().unwrap().last().cloned().unwrap();
+    assert!(seen(&asked).ends_with("results: counted 1\nuser: well?"), "{}", seen(&asked));
+    node.stop().await;
+}
+
+async fn an_answer_that_was_cut_says_so(world: World) {
+    let node = Node::start(&world).await;
+    node.script.then(Says::Cut("once upon a"));
+    let run = node.say(node.session().await, "tell me a story").await;
+    let ended = node.until(run, Phase::Completed).await;
+    assert_eq!(ended.ended, Some(RunEnd::AnswerCut));
+    let answer = node.answer(run).await;
+    assert!(answer.starts_with("once upon a\n\n[The answer was cut"), "{answer}");
+    node.stop().await;
+}
