@@ -35,7 +35,7 @@ impl Held {
     pub(super) async fn ask(&mut self, turn: u32, attempt: u32) -> Result<Flow, GatewayError> {
         // What was done is written down at once, and the model sees it. The rest goes with the question.
         if self.pending.iter().any(|event| tape::is_spoken(event.kind()))
-            && let Committed::Lost = self.flush(Then::GoOn).await?
+            && !matches!(self.flush(Then::GoOn).await?, Committed::Done { .. })
         {
             return Ok(Flow::Stop);
         }
@@ -73,7 +73,9 @@ impl Held {
                 self.finish(RunEnd::BudgetSpent, Some(scope)).await?;
                 return Ok(Flow::Stop);
             }
-            Committed::Lost | Committed::Signalled | Committed::QueueFull => return Ok(Flow::Stop),
+            Committed::Lost | Committed::Signalled | Committed::QueueFull(_) => {
+                return Ok(Flow::Stop);
+            }
         }
         crash_point!("run.before_model");
         self.attempt(turn, attempt, built.request, reserved).await
@@ -379,7 +381,8 @@ impl Held {
             self.beside.delegate.push((id, delegated.agent, delegated.task));
             return Ok(());
         }
-        self.beside.send.extend(done.sends);
+        let sends = done.sends.into_iter().map(|envelope| (id.clone(), envelope));
+        self.beside.send.extend(sends);
         let content = self.clean(&done.content);
         let (content, artifact) = self.shorten(content).await?;
         let (call, outcome, trust) = (id, ToolOutcome::Done, done.trust);

@@ -18,7 +18,7 @@ use crate::store::budgets::{self, Reservation};
 use crate::store::runs::{Advance, Run};
 use crate::store::{run_signals, runs, sessions, tape, to_json};
 use palyra_common::agent::Cap;
-use palyra_common::ids::AgentId;
+use palyra_common::ids::{AgentId, EnvelopeId};
 use palyra_common::runtime_contracts::Trust;
 
 /// A snapshot is kept after so many events.
@@ -46,8 +46,10 @@ pub(crate) struct Beside {
     pub(crate) spent: Option<Amount>,
     /// Questions to humans.
     pub(crate) ask: Vec<ApprovalRecord>,
-    /// Messages that go out.
-    pub(crate) send: Vec<Envelope>,
+    /// Messages of calls, by the call.
+    pub(crate) send: Vec<(String, Envelope)>,
+    /// What goes back to where the question came from.
+    pub(crate) reply: Option<Envelope>,
     /// Runs that are to do a part of the work.
     pub(crate) delegate: Vec<(String, AgentId, String)>,
     /// Signals that have become events, or a phase.
@@ -56,6 +58,12 @@ pub(crate) struct Beside {
     pub(crate) keep: Vec<BlobId>,
     /// From which event on pieces of an answer are superseded.
     pub(crate) drop_deltas: Option<i64>,
+}
+
+impl Beside {
+    fn messages(&self) -> impl Iterator<Item = &Envelope> {
+        self.send.iter().map(|(_, envelope)| envelope).chain(&self.reply)
+    }
 }
 
 #[derive(Debug, Clone)]
@@ -97,8 +105,8 @@ pub(crate) enum Committed {
     Signalled,
     /// Nothing is written: this budget is spent.
     Spent(String),
-    /// Nothing is written: a message does not fit into its queue now.
-    QueueFull,
+    /// Nothing is written: this message does not fit into its queue now.
+    QueueFull(EnvelopeId),
     /// Nothing is written: somebody else has the run.
     Lost,
 }
@@ -130,7 +138,7 @@ impl Commit {
             sessions::lock(tx, run.session)?;
         }
         let mut events = self.events.clone();
-        for envelope in &self.beside.send {
+        for envelope in self.beside.messages() {
             let (connector, envelope) = (envelope.connector.clone(), envelope.id.clone());
             let sent = TapeEvent::DeliveryEnqueued(DeliveryEnqueued { connector, envelope });
             // The end of a run is its last event but for what becomes of deliveries.
@@ -228,11 +236,11 @@ impl Commit {
         for record in &self.beside.ask {
             approval::request(tx, record)?;
         }
-        for envelope in &self.beside.send {
+        for envelope in self.beside.messages() {
             match enqueue(tx, envelope, now) {
                 Ok(_) => {}
                 Err(ChannelError::LaneFull { .. }) => {
-                    return Err(Undo::Because(Committed::QueueFull));
+                    return Err(Undo::Because(Committed::QueueFull(envelope.id.clone())));
                 }
                 Err(error) => return Err(Undo::Failed(error.into())),
             }

@@ -177,6 +177,15 @@ impl Held {
 
     /// Writes down what is decided.
     pub(super) async fn flush(&mut self, then: Then) -> Result<Committed, GatewayError> {
+        loop {
+            match self.commit(then.clone()).await? {
+                Committed::QueueFull(envelope) if self.unsend(&envelope) => {}
+                committed => return Ok(committed),
+            }
+        }
+    }
+
+    async fn commit(&mut self, then: Then) -> Result<Committed, GatewayError> {
         let commit = Commit {
             run: self.run.id,
             worker: self.worker,
@@ -216,7 +225,7 @@ impl Held {
                 Ok(Flow::GoOn)
             }
             Committed::Done { .. } | Committed::Lost => Ok(Flow::Stop),
-            Committed::QueueFull | Committed::Spent(_) => Ok(Flow::Stop),
+            Committed::QueueFull(_) | Committed::Spent(_) => Ok(Flow::Stop),
         }
     }
 

@@ -1,6 +1,7 @@
 //! The end of a run: what it was, and what is said about it.
 
-use palyra_common::runtime_contracts::{RunEnd, RunLifecyclePhase};
+use palyra_common::ids::EnvelopeId;
+use palyra_common::runtime_contracts::{RunEnd, RunLifecyclePhase, ToolOutcome};
 use palyra_common::tape::{RunFinished, TapeEvent};
 use palyra_common::time::Duration;
 use palyra_connector_core::{CleanText, Envelope, Operation, Release};
@@ -16,6 +17,8 @@ use crate::reply::reply_envelope;
 const MAX_TEXT: usize = 2_000;
 /// An answer that is longer is cut: nobody reads it in a channel.
 const MAX_PARTS: usize = 16;
+/// What a model is told about a message that does not fit into its queue.
+const NOT_SENT: &str = "it was not sent: the queue of the channel is full; try again later";
 /// How long a run waits whose answer does not fit into its queue.
 const QUEUE_FULL_FOR: Duration = Duration::from_secs(5);
 
@@ -33,19 +36,15 @@ impl Held {
             self.abandon(self.state.turns + 1, attempt, "the run has ended", charged);
         }
         let finished = RunFinished { phase, end, answer: answer.clone(), detail };
-        self.beside.send.extend(self.reply(phase, &answer)?);
+        self.beside.reply = self.reply(phase, &answer)?;
         self.progress = true;
-        let (pending, state) = (self.pending.clone(), self.state.clone());
+        let before = self.state.clone();
         self.push(TapeEvent::RunFinished(finished));
         match self.flush(Then::End(phase, end)).await? {
-            Committed::QueueFull => {
-                // The answer waits until there is room for it.
-                self.pending = pending;
-                self.state = state;
-                self.beside.send.clear();
-                let later = self.options.clock.now() + QUEUE_FULL_FOR;
-                self.push(moved(RunLifecyclePhase::Queued, Some("its channel is full".into())));
-                self.flush(Then::Later(Some(later))).await.map(drop)
+            Committed::QueueFull(_) => {
+                self.state = before;
+                self.pending.pop();
+                self.answer_later().await
             }
             Committed::Done { .. } => {
                 metrics::ended(end);
@@ -53,6 +52,35 @@ impl Held {
             }
             Committed::Lost | Committed::Signalled | Committed::Spent(_) => Ok(()),
         }
+    }
+
+    /// The answer waits until there is room for it.
+    async fn answer_later(&mut self) -> Result<(), GatewayError> {
+        self.beside.reply = None;
+        let later = self.options.clock.now() + QUEUE_FULL_FOR;
+        self.push(moved(RunLifecyclePhase::Queued, Some("its channel is full".into())));
+        if self.flush(Then::Later(Some(later))).await? == Committed::Signalled {
+            // It does not wait after all, and what it has done is kept.
+            self.flush(Then::GoOn).await?;
+        }
+        Ok(())
+    }
+
+    /// Takes back a message of a call that does not fit into its queue, and says so in place of the
+    /// call's result: nothing of it has happened. Says whether it was one of a call.
+    pub(super) fn unsend(&mut self, envelope: &EnvelopeId) -> bool {
+        let found = self.beside.send.iter().find(|(_, sent)| sent.id == *envelope);
+        let Some((call, _)) = found.cloned() else { return false };
+        self.beside.send.retain(|(of, _)| *of != call);
+        for event in &mut self.pending {
+            if let TapeEvent::ToolCompleted(done) = event
+                && done.call == call
+            {
+                done.outcome = ToolOutcome::Failed;
+                NOT_SENT.clone_into(&mut done.content);
+            }
+        }
+        true
     }
 
     /// The message that goes back to where the question came from.

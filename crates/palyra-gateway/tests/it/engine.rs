@@ -2,6 +2,7 @@
 
 mod answers;
 mod node;
+mod sending;
 mod takeover;
 mod tools;
 

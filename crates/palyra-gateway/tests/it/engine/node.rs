@@ -158,6 +158,8 @@ pub(super) struct Counting {
     pub(super) base: AtomicU32,
     pub(super) hang: Mutex<Option<Arc<Notify>>>,
     pub(super) panics: std::sync::atomic::AtomicBool,
+    /// What happens while a built-in tool is used.
+    pub(super) meanwhile: Mutex<Option<BoxFuture<'static, ()>>>,
 }
 
 pub(super) struct Count {
@@ -232,7 +234,14 @@ impl Tool for Hanging {
                 begun.notify_one();
                 std::future::pending().boxed()
             }
-            None => self.tool.run(call),
+            None => async move {
+                let meanwhile = self.counting.meanwhile.lock().unwrap().take();
+                if let Some(meanwhile) = meanwhile {
+                    meanwhile.await;
+                }
+                self.tool.run(call).await
+            }
+            .boxed(),
         }
     }
 }

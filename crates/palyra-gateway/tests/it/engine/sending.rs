@@ -1,0 +1,146 @@
+//! Runs that send, and what becomes of it where that is not possible.
+
+use futures_util::FutureExt;
+use palyra_common::ids::{ConnectorId, EnvelopeId, RunId};
+use palyra_common::queue::QueueSettings;
+use palyra_common::runtime_contracts::{RunEnd, RunLifecyclePhase as Phase, ToolOutcome, Trust};
+use palyra_common::tape::{Input, TapeEvent};
+use palyra_connector_core::EntryKey;
+use palyra_gateway::{NewInput, Place, Verdict, Wish, submit};
+use palyra_storage::SystemClock;
+use serde_json::json;
+
+use super::node::{Node, Says, agent, seen};
+use crate::world::{World, on_every_engine};
+
+on_every_engine!(
+    a_message_for_a_full_queue_is_not_sent_and_the_model_is_told,
+    what_was_stopped_does_not_say_that_it_sent_what_it_did_not,
+    an_answer_for_a_full_queue_waits,
+);
+
+/// A connector with room for one message in each conversation.
+fn small() -> ConnectorId {
+    "echo:small".parse().unwrap()
+}
+
+async fn with_small(world: &World) {
+    let queue = QueueSettings { max_waiting: 1, ..QueueSettings::default() };
+    world.connectors.add(small(), "echo", json!({}), queue, None).await.unwrap();
+}
+
+fn send(text: &str) -> (&'static str, String) {
+    let to = json!({"text": text, "connector": small(), "conversation": "dm-bob"});
+    ("channel.send", to.to_string())
+}
+
+/// How the calls of a run ended, with what the model was told.
+async fn ended(node: &Node, run: RunId) -> Vec<(ToolOutcome, String)> {
+    let tape = node.tape(run).await;
+    let done = tape.into_iter().filter_map(|entry| match entry.event {
+        TapeEvent::ToolCompleted(done) => Some((done.outcome, done.content)),
+        _ => None,
+    });
+    done.collect()
+}
+
+async fn is_in_the_queue(world: &World, envelope: String) -> bool {
+    let envelope: EnvelopeId = envelope.parse().unwrap();
+    !world.outbox.envelope(&small(), &envelope).await.unwrap().is_empty()
+}
+
+async fn approve_all(node: &Node, run: RunId) {
+    node.until(run, Phase::WaitingForApproval).await;
+    for question in node.pending().await {
+        node.decide(question, Verdict::Approve).await.unwrap();
+    }
+}
+
+async fn a_message_for_a_full_queue_is_not_sent_and_the_model_is_told(world: World) {
+    with_small(&world).await;
+    let node = Node::start(&world).await;
+    node.script.then(Says::Calls(vec![send("one"), send("two")]));
+    let run = node.say(node.session().await, "greet bob twice").await;
+    approve_all(&node, run).await;
+    node.until(run, Phase::Completed).await;
+    let [(first, _), (second, told)] = &ended(&node, run).await[..] else { panic!() };
+    assert_eq!((*first, *second), (ToolOutcome::Done, ToolOutcome::Failed), "{told}");
+    assert!(told.contains("full"), "{told}");
+    assert!(seen(node.script.asked.lock().unwrap().last().unwrap()).contains(told.as_str()));
+    assert!(is_in_the_queue(&world, format!("run-{run}-t1c0")).await);
+    assert!(!is_in_the_queue(&world, format!("run-{run}-t1c1")).await);
+    let enqueued = |kind: &String| kind == "delivery.enqueued";
+    assert_eq!(node.kinds(run).await.into_iter().filter(enqueued).count(), 1);
+    node.stop().await;
+}
+
+async fn what_was_stopped_does_not_say_that_it_sent_what_it_did_not(world: World) {
+    with_small(&world).await;
+    let node = Node::start(&world).await;
+    node.script.then(Says::Calls(vec![send("one")]));
+    let first = node.say(node.session().await, "greet bob").await;
+    approve_all(&node, first).await;
+    node.until(first, Phase::Completed).await;
+    node.script.then(Says::Calls(vec![send("two")]));
+    let run = node.say(node.session().await, "greet bob").await;
+    node.until(run, Phase::WaitingForApproval).await;
+    let sessions = node.sessions.clone();
+    let stop = async move {
+        sessions.wish(run, Wish::Abort, "ann".to_owned(), None).await.unwrap();
+    };
+    *node.counting.meanwhile.lock().unwrap() = Some(stop.boxed());
+    approve_all(&node, run).await;
+    node.until(run, Phase::Aborted).await;
+    let said = ended(&node, run).await;
+    assert!(!is_in_the_queue(&world, format!("run-{run}-t1c0")).await);
+    assert!(said.iter().all(|(outcome, _)| *outcome != ToolOutcome::Done), "{said:?}");
+    assert!(node.pending().await.is_empty());
+    node.stop().await;
+}
+
+/// A question of bob's, whose answer goes where the queue is small.
+async fn ask_as_bob(world: &World) -> RunId {
+    let ask = move |tx: &mut palyra_storage::Tx<'_>| {
+        let (connector, conversation) = (small(), "dm-bob".parse().unwrap());
+        let (text, sender) = ("hello".to_owned(), "bob".to_owned());
+        let input = Input { text, sender, trust: Trust::Untrusted, connector: Some(small()) };
+        let reply_to = Some((&connector, &conversation));
+        let agent = agent();
+        let place = Place::Key { key: "bob", agent: &agent, surface: "test", reply_to };
+        let new = NewInput { place, input, answers: None, parent: None, worker: None };
+        submit(tx, &new, palyra_common::time::Clock::now(&SystemClock))
+    };
+    world.db.try_write(ask).await.unwrap().run
+}
+
+async fn an_answer_for_a_full_queue_waits(world: World) {
+    with_small(&world).await;
+    let node = Node::start(&world).await;
+    node.script.then(Says::Text("one"));
+    let first = ask_as_bob(&world).await;
+    node.until(first, Phase::Completed).await;
+    node.script.then(Says::Text("two"));
+    let second = ask_as_bob(&world).await;
+    let full = async {
+        loop {
+            let tape = node.tape(second).await;
+            let waits = |event: &TapeEvent| match event {
+                TapeEvent::RunPhase(moved) => moved.reason.is_some(),
+                _ => false,
+            };
+            if tape.iter().any(|entry| waits(&entry.event)) {
+                return;
+            }
+            tokio::time::sleep(std::time::Duration::from_millis(5)).await;
+        }
+    };
+    tokio::time::timeout(std::time::Duration::from_secs(60), full).await.unwrap();
+    // Room is made, and it is looked for again in a while.
+    let envelope = format!("run-{first}").parse().unwrap();
+    let key = EntryKey { connector: small(), envelope, part: 0 };
+    world.outbox.cancel(&key, None).await.unwrap();
+    let ended = node.until(second, Phase::Completed).await;
+    assert_eq!((ended.ended, node.script.times_asked()), (Some(RunEnd::Answered), 2));
+    assert!(is_in_the_queue(&world, format!("run-{second}")).await);
+    node.stop().await;
+}
