@@ -15,6 +15,7 @@ mod hands;
 mod model;
 mod queue;
 mod signal;
+mod unknown;
 mod work;
 
 use std::sync::Arc;
@@ -29,11 +30,13 @@ use crate::streams::Streams;
 use crate::tool::Toolbox;
 
 pub(crate) use commit::{settle, tell_parent};
+pub(crate) use drive::state_of;
 pub use hands::Hands;
 pub use model::{Asked, Thinker, Thought, ThoughtError};
 pub(crate) use queue::{MOST_DEPTH, append, let_go, rejoin};
 pub use queue::{NewInput, Place, Submitted, submit};
 pub use signal::Signal;
+pub(crate) use unknown::left_in_doubt;
 pub use work::Engine;
 
 /// Rung when a run can be taken, or a worker should look at its signals.

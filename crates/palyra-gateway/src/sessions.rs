@@ -4,22 +4,23 @@ use std::sync::Arc;
 
 use palyra_common::ids::{AgentId, RunId, SessionId};
 use palyra_common::runtime_contracts::{RunEnd, RunLifecyclePhase, ToolOutcome};
-use palyra_common::tape::{Input, Phase, RunFinished, TapeEntry, TapeEvent};
+use palyra_common::tape::{Input, ModelAbandoned, Phase, RunFinished, TapeEntry, TapeEvent};
 use palyra_common::time::{Clock, Timestamp};
 use palyra_connector_core::Trail;
+use palyra_policy::budget::Amount;
 use palyra_policy::run::{Event, is_final, phase};
 use palyra_storage::approval::{self, Decision};
 use palyra_storage::once::{Claim, Once};
 use palyra_storage::{Database, StorageError, Tx, new_id};
 
 use crate::engine::{
-    Hands, NewInput, Place, Signal, Submitted, TOPIC, append, let_go, rejoin, settle, submit,
-    tell_parent,
+    Hands, NewInput, Place, Signal, Submitted, TOPIC, append, left_in_doubt, let_go, rejoin,
+    settle, state_of, submit, tell_parent,
 };
 use crate::error::GatewayError;
 use crate::store::runs::Run;
 use crate::store::sessions::{NewSession, Session};
-use crate::store::{agents, run_signals, runs, sessions, tape};
+use crate::store::{agents, budgets, run_signals, runs, sessions, tape};
 
 /// The longest input, in bytes.
 pub const MAX_INPUT_BYTES: usize = 256 * 1024;
@@ -256,7 +257,22 @@ fn end(
     let (phase, end) = (RunLifecyclePhase::Aborted, RunEnd::Stopped);
     let detail = Some(format!("stopped by {by}"));
     let finished = RunFinished { phase, end, answer: "[Stopped]".to_owned(), detail };
-    append(tx, run.id, &[TapeEvent::RunFinished(finished)], now)?;
+    // What its last worker had begun, and did not live to see the end of.
+    let (state, _) = state_of(tx, run.id)?;
+    let mut events = left_in_doubt(&state);
+    let mut charged = Amount::default();
+    if let Some(attempt) = state.asked {
+        charged = budgets::of_run(tx, run.id)?;
+        events.push(TapeEvent::ModelAbandoned(ModelAbandoned {
+            turn: state.turns + 1,
+            attempt,
+            reason: "the run was stopped".to_owned(),
+            charged_tokens: charged.tokens,
+            charged_micros: charged.micros,
+        }));
+    }
+    events.push(TapeEvent::RunFinished(finished));
+    append(tx, run.id, &events, now)?;
     let history = sessions::take_history(tx, session.id, now)?;
     runs::set(tx, run.id, phase, None, Some((history, end)), now)?;
     run_signals::forget(tx, run.id)?;
@@ -265,7 +281,7 @@ fn end(
         let reason = Some("the run was stopped".to_owned());
         approval::decide(tx, open.id, &Decision { state, at: now, by: None, reason })?;
     }
-    settle(tx, run.id, palyra_policy::budget::Amount::default(), now)?;
+    settle(tx, run.id, charged, now)?;
     if session.holder == Some(run.id) {
         let_go(tx, session.id, now)?;
     }

@@ -226,8 +226,8 @@ impl Held {
             };
             let gated = gating::decide(&around, &call, self.invocation(&call)).await;
             gated.events.into_iter().for_each(|event| self.push(event));
-            if let Some(what) = gated.refused {
-                self.complete(&call.id, ToolOutcome::Refused, what, Trust::Operator);
+            if let Some((what, trust)) = gated.refused {
+                self.complete(&call.id, ToolOutcome::Refused, what, trust);
             }
         }
         Ok(Flow::GoOn)
@@ -263,13 +263,18 @@ impl Held {
             let state = self.state.calls[*index].clone();
             match self.propose(&state.call).await {
                 Ok(now) if self.is_as_decided(&state, &now).await? => made.push((*index, now)),
-                // What it is bound to has changed: whatever was decided is void.
+                // What it is bound to has changed: whatever was decided is void. What was begun
+                // before stays in doubt, and is no matter for the gate.
+                Ok(_) if state.step.started() > 0 => {
+                    self.ask_human(*index).await?;
+                }
                 Ok(_) => {
                     self.state.calls[*index].step = CallStep::Asked;
                     self.gate(&[*index]).await?;
                 }
+                Err(what) if state.step.started() > 0 => self.is_unknown(&state.call.id, &what),
                 Err(what) => {
-                    self.complete(&state.call.id, ToolOutcome::Failed, what, Trust::Operator);
+                    self.complete(&state.call.id, ToolOutcome::Failed, what, Trust::Untrusted);
                 }
             }
         }

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use palyra_common::agent::AgentSpec;
+use palyra_common::ids::RunId;
 use palyra_common::runtime_contracts::{
     ApprovalState, RetryClass, RunEnd, RunLifecyclePhase, ToolOutcome, Trust,
 };
@@ -10,7 +11,7 @@ use palyra_common::tape::{ApprovalRequested, ModelAbandoned, Phase, TapeEvent, T
 use palyra_common::time::{Duration, Timestamp};
 use palyra_policy::budget::Amount;
 use palyra_policy::run::{self as policy, CallStep, Limits, Next, Recovery, RunState, Used};
-use palyra_storage::{Tx, approval, crash_point, new_id};
+use palyra_storage::{StorageError, Tx, approval, crash_point, new_id};
 use tokio::sync::Notify;
 
 use super::commit::{Beside, Commit, Committed, Then, Undo};
@@ -25,6 +26,8 @@ use crate::store::{agents, from_text, run_signals, runs, sessions, tape};
 const MOST_RECOVERIES: u32 = 3;
 /// How long a question waits for an answer.
 const ASK_FOR: Duration = Duration::from_days(1);
+/// What a human is told about a call without an end.
+const BEGUN: &str = "this was begun and interrupted: nobody knows whether it was done";
 
 /// A run that a worker has.
 pub(super) struct Held {
@@ -66,14 +69,7 @@ impl Held {
     ) -> Result<Self, GatewayError> {
         let (id, session, agent) = (run.id, run.session, run.agent.clone());
         let read = move |tx: &mut Tx<'_>| {
-            let (snapshot, seq) = runs::snapshot(tx, id)?;
-            let mut state = match snapshot {
-                Some(kept) => from_text(&kept)?,
-                None => RunState::new(),
-            };
-            for entry in tape::folded(tx, id, seq)? {
-                state.apply(&entry.event);
-            }
+            let (state, seq) = state_of(tx, id)?;
             Ok((state, seq, sessions::one(tx, session)?, agents::one(tx, &agent)?))
         };
         let (state, snapshot_seq, found, agent) = options.db.read(read).await?;
@@ -128,7 +124,7 @@ impl Held {
         if let Flow::Stop = self.absorb().await? {
             return Ok(());
         }
-        self.recover().await;
+        self.recover().await?;
         loop {
             if let Flow::Stop = self.absorb().await? {
                 return Ok(());
@@ -136,7 +132,7 @@ impl Held {
             let flow = match policy::next(&self.state, &self.limits, self.used()) {
                 Next::Ask { turn, attempt } => self.ask(turn, attempt).await?,
                 Next::Gate(calls) => self.gate(&calls).await?,
-                Next::AskHuman(call) => self.ask_human(call).await,
+                Next::AskHuman(call) => self.ask_human(call).await?,
                 Next::Start(calls) => self.start(&calls).await?,
                 Next::Tell(call, outcome) => {
                     self.tell(call, outcome).await?;
@@ -230,12 +226,12 @@ impl Held {
     }
 
     /// What another worker had begun and not ended.
-    async fn recover(&mut self) {
+    async fn recover(&mut self) -> Result<(), GatewayError> {
         for found in policy::recovery(&self.state) {
             match found {
                 Recovery::Abandon { turn, attempt } => {
                     // Nobody knows what it took: at most what was set aside for it.
-                    let charged = self.reserved().await;
+                    let charged = self.reserved().await?;
                     self.abandon(turn, attempt, "whoever asked is gone", charged);
                 }
                 Recovery::Again(call) => {
@@ -247,16 +243,16 @@ impl Held {
                     self.push(TapeEvent::ToolGated(gated));
                 }
                 Recovery::AskHuman(call) => {
-                    self.ask_human(call).await;
+                    self.ask_human(call).await?;
                 }
             }
         }
+        Ok(())
     }
 
-    pub(super) async fn reserved(&self) -> Amount {
+    pub(super) async fn reserved(&self) -> Result<Amount, GatewayError> {
         let run = self.run.id;
-        let read = self.options.db.read(move |tx| crate::store::budgets::of_run(tx, run)).await;
-        read.unwrap_or_default()
+        Ok(self.options.db.read(move |tx| crate::store::budgets::of_run(tx, run)).await?)
     }
 
     pub(super) fn abandon(&mut self, turn: u32, attempt: u32, reason: &str, charged: Amount) {
@@ -300,27 +296,24 @@ impl Held {
     }
 
     /// Asks a human about a call, with exactly what would be executed.
-    async fn ask_human(&mut self, index: usize) -> Flow {
+    pub(super) async fn ask_human(&mut self, index: usize) -> Result<Flow, GatewayError> {
         let call = self.state.calls[index].call.clone();
         let again = self.state.calls[index].step.started() > 0;
-        let proposed = match self.propose(&call).await {
-            Ok(proposed) => proposed,
-            Err(what) => {
-                self.complete(&call.id, ToolOutcome::Failed, what, Trust::Operator);
-                return Flow::GoOn;
-            }
+        let Some((proposed, not_now)) = self.decidable(index).await? else {
+            return Ok(Flow::GoOn);
         };
         let now = self.options.clock.now();
         let subject = match again {
             true => palyra_common::runtime_contracts::ApprovalSubject::UnknownOutcome,
             false => gating::subject(&proposed.tool, proposed.reach),
         };
-        let summary = match again {
-            true => format!(
-                "{} — this was begun and interrupted: nobody knows whether it was done. Do it again?",
+        let summary = match (again, not_now) {
+            (true, None) => format!("{} — {BEGUN}. Do it again?", proposed.summary),
+            (true, Some(what)) => format!(
+                "{} — {BEGUN}. It could not be done now: {what}. Try it again all the same?",
                 proposed.summary
             ),
-            false => proposed.summary.clone(),
+            (false, _) => proposed.summary.clone(),
         };
         let (approval, expires_at) = (new_id(), now + ASK_FOR);
         self.beside.ask.push(approval::ApprovalRecord {
@@ -346,7 +339,7 @@ impl Held {
         let call = call.id;
         let asked = ApprovalRequested { approval, call, subject, summary, expires_at };
         self.push(TapeEvent::ApprovalRequested(asked));
-        Flow::GoOn
+        Ok(Flow::GoOn)
     }
 
     /// Tells the model that a call was not made.
@@ -417,6 +410,19 @@ impl Held {
 
 pub(super) fn moved(phase: RunLifecyclePhase, reason: Option<String>) -> TapeEvent {
     TapeEvent::RunPhase(Phase { phase, reason })
+}
+
+/// The state of a run, and after which event there is a snapshot of it.
+pub(crate) fn state_of(tx: &mut Tx<'_>, run: RunId) -> Result<(RunState, i64), StorageError> {
+    let (snapshot, seq) = runs::snapshot(tx, run)?;
+    let mut state = match snapshot {
+        Some(kept) => from_text(&kept)?,
+        None => RunState::new(),
+    };
+    for entry in tape::folded(tx, run, seq)? {
+        state.apply(&entry.event);
+    }
+    Ok((state, seq))
 }
 
 /// Whether a question may be acted on.

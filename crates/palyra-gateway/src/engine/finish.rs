@@ -9,6 +9,7 @@ use palyra_policy::run::RunState;
 
 use super::commit::{Committed, Then};
 use super::drive::{Held, moved};
+use super::unknown::left_in_doubt;
 use crate::error::GatewayError;
 use crate::metrics;
 use crate::reply::reply_envelope;
@@ -32,9 +33,10 @@ impl Held {
         let phase = ended_as(end, &self.state);
         let answer = self.clean(&answer(end, &self.state.said, detail.as_deref()));
         if let Some(attempt) = self.state.asked {
-            let charged = self.reserved().await;
+            let charged = self.reserved().await?;
             self.abandon(self.state.turns + 1, attempt, "the run has ended", charged);
         }
+        left_in_doubt(&self.state).into_iter().for_each(|event| self.push(event));
         let finished = RunFinished { phase, end, answer: answer.clone(), detail };
         self.beside.reply = self.reply(phase, &answer)?;
         self.progress = true;

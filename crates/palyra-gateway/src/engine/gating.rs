@@ -12,8 +12,14 @@ use crate::tool::{Arguments, Invocation, Toolbox, Weighed, payload_sha256};
 pub(crate) struct Gated {
     /// What goes onto the tape.
     pub(crate) events: Vec<TapeEvent>,
-    /// What the model is told if it is refused.
-    pub(crate) refused: Option<String>,
+    /// What the model is told if it is refused, and how far that is trusted.
+    pub(crate) refused: Option<(String, Trust)>,
+}
+
+impl Gated {
+    fn in_words_of(self, trust: Trust) -> Self {
+        Self { refused: self.refused.map(|(what, _)| (what, trust)), ..self }
+    }
 }
 
 /// What a decision depends on besides the call.
@@ -45,7 +51,11 @@ pub(crate) async fn decide(around: &Around<'_>, call: &Call, invocation: Invocat
     let invocation = Invocation { arguments: arguments.value, ..invocation };
     let weighed = match tool.weigh(&invocation).await {
         Ok(weighed) => weighed,
-        Err(fault) => return refused(call, GateReason::InvalidArguments, fault.to_string()),
+        Err(fault) => {
+            let refused = refused(call, GateReason::InvalidArguments, fault.to_string());
+            // What a tool found may be somebody else's words.
+            return refused.in_words_of(Trust::Untrusted);
+        }
     };
     let Weighed { effect, risk, reach, .. } = weighed;
     let (decision, reason) = gate(&Proposal { effect, risk, reach, context: around.trust, said });
@@ -79,7 +89,7 @@ pub(crate) fn proposal(
 
 fn refused(call: &Call, reason: GateReason, what: String) -> Gated {
     let gated = ToolGated { call: call.id.clone(), decision: GateDecision::Refuse, reason };
-    Gated { events: vec![TapeEvent::ToolGated(gated)], refused: Some(what) }
+    Gated { events: vec![TapeEvent::ToolGated(gated)], refused: Some((what, Trust::Operator)) }
 }
 
 /// Where what a call says comes from: from operators only if they have said every text in it.

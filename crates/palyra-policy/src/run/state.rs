@@ -159,6 +159,14 @@ impl RunState {
         }
     }
 
+    /// The calls of which nobody knows whether they were done: they were begun, have no end, and
+    /// change something.
+    pub fn in_doubt(&self) -> impl Iterator<Item = &CallState> {
+        self.calls
+            .iter()
+            .filter(|call| call.step.started() > 0 && call.effect != Some(ToolEffect::ReadOnly))
+    }
+
     fn answered(&mut self, answer: &ModelCompleted) {
         self.turns += 1;
         self.asked = None;

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use palyra_common::ids::{ApprovalId, RunId};
 use palyra_common::runtime_contracts::{
-    ApprovalState, GateDecision, GateReason, RunLifecyclePhase as Phase, ToolEffect,
+    ApprovalState, GateDecision, GateReason, RunLifecyclePhase as Phase, ToolEffect, ToolOutcome,
 };
 use palyra_common::tape::{TapeEntry, TapeEvent};
 use palyra_gateway::{Answer, Approvals, Run, Sessions, Verdict};
@@ -102,4 +102,24 @@ pub(super) fn side_effects(tape: &[TapeEntry]) -> BTreeMap<String, (u32, u32)> {
         }
     }
     calls
+}
+
+/// How the calls of a run ended, with their tools. A call that was refused before it was looked at
+/// has none.
+pub(super) fn ended(tape: &[TapeEntry]) -> Vec<(String, ToolOutcome)> {
+    let mut tools = BTreeMap::new();
+    let mut ended = Vec::new();
+    for entry in tape {
+        match &entry.event {
+            TapeEvent::ToolProposed(call) => {
+                tools.insert(&call.call, &call.tool);
+            }
+            TapeEvent::ToolCompleted(done) => {
+                let tool = tools.get(&done.call).map(|tool| (*tool).clone()).unwrap_or_default();
+                ended.push((tool, done.outcome));
+            }
+            _ => {}
+        }
+    }
+    ended
 }

@@ -4,13 +4,13 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use palyra_common::ids::ApprovalId;
-use palyra_common::runtime_contracts::ApprovalState;
+use palyra_common::runtime_contracts::{ApprovalState, ToolOutcome};
 use palyra_gateway::Verdict;
 use palyra_testkit::model_sim::{Fault, MODEL, ModelSim, echo};
 use palyra_testkit::seed::Rng;
 use serde_json::{Value, json};
 
-use super::rows::{Rows, side_effects};
+use super::rows::{Rows, ended, side_effects};
 use crate::channels_crash::world::{Answers, CONVERSATIONS, Engine, Memory, Platform, World, name};
 use crate::daemon::Daemon;
 
@@ -34,9 +34,12 @@ pub(super) enum Kind {
     Greet,
     /// Change a file, after a yes. Each time that it is done adds a line.
     Patch,
+    /// Change a file, after a yes, in a way that cannot be done twice.
+    Replace,
 }
 
-const KINDS: [Kind; 5] = [Kind::Plain, Kind::Read, Kind::Aside, Kind::Greet, Kind::Patch];
+const KINDS: [Kind; 6] =
+    [Kind::Plain, Kind::Read, Kind::Aside, Kind::Greet, Kind::Patch, Kind::Replace];
 
 /// A world whose agent thinks with the simulator, and what its human has seen.
 pub(super) struct Talk {
@@ -115,13 +118,14 @@ impl Talk {
                 let to = ("echo:default", "elsewhere");
                 ("channel.send", json!({ "text": text, "connector": to.0, "conversation": to.1 }))
             }
-            Kind::Patch => {
+            Kind::Patch | Kind::Replace => {
+                let new = if kind == Kind::Patch { "done\nend" } else { "done" };
                 let (file, path) = (self.file(name), format!("{name}.md"));
                 if !file.exists() {
                     std::fs::create_dir_all(file.parent().unwrap()).unwrap();
                     std::fs::write(&file, "end\n").unwrap();
                 }
-                ("fs.patch", json!({ "path": path, "old": "end", "new": "done\nend" }))
+                ("fs.patch", json!({ "path": path, "old": "end", "new": new }))
             }
         };
         format!("{name}\nuse {tool} {arguments}")
@@ -220,10 +224,6 @@ impl Talk {
                     }
                 }
             }
-            for said in [format!("aside {name}"), format!("greeting {name}")] {
-                let times = ledger.iter().filter(|line| text(line) == said).count();
-                assert!(times <= 1, "{said:?} arrived {times} times");
-            }
         }
     }
 
@@ -250,6 +250,7 @@ impl Talk {
 
     async fn check_runs(&self, rows: &Rows, outcome: &mut Outcome) {
         let mut of = BTreeMap::<String, u32>::new();
+        let ledger = self.world.ledger();
         for (id, (run, tape)) in rows.tapes().await {
             let answers = run.answers.clone().unwrap();
             *of.entry(answers.clone()).or_default() += 1;
@@ -267,6 +268,33 @@ impl Talk {
             let changes = self.changes(&answers);
             assert!(changes <= leaves as usize, "{answers} was changed {changes} times: {tape:#?}");
             outcome.changes += changes;
+            let ended = ended(&tape);
+            for (_, how) in ended.iter().filter(|(tool, _)| tool == "fs.patch") {
+                let is_true = match how {
+                    ToolOutcome::Done => changes > 0,
+                    ToolOutcome::Unknown => true,
+                    ToolOutcome::Failed
+                    | ToolOutcome::Refused
+                    | ToolOutcome::Denied
+                    | ToolOutcome::Expired => changes == 0,
+                };
+                assert!(is_true, "{answers} is {how:?}, with {changes} changes: {tape:#?}");
+            }
+            // What goes out through a queue is never in doubt.
+            let sent = |(tool, how): &&(String, ToolOutcome)| {
+                tool == "channel.send" && *how == ToolOutcome::Done
+            };
+            let said = [format!("aside {answers}"), format!("greeting {answers}")];
+            let arrived = ledger.iter().filter(|line| {
+                line["operation"]["text"]
+                    .as_str()
+                    .is_some_and(|text| said.iter().any(|s| s == text))
+            });
+            assert_eq!(
+                ended.iter().filter(sent).count(),
+                arrived.count(),
+                "{answers} said something that did not arrive, or the other way round: {tape:#?}"
+            );
         }
         for (name, runs) in of {
             assert_eq!(runs, 1, "{name} is answered by {runs} runs");

@@ -3,9 +3,11 @@
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
-use palyra_common::runtime_contracts::{ApprovalSubject, RunEnd, RunLifecyclePhase as Phase};
+use palyra_common::runtime_contracts::{
+    ApprovalSubject, RunEnd, RunLifecyclePhase as Phase, ToolOutcome,
+};
 use palyra_common::tape::TapeEvent;
-use palyra_gateway::Verdict;
+use palyra_gateway::{Sessions, Verdict, Wish};
 use tokio::sync::Notify;
 
 use super::node::{Node, Says};
@@ -16,6 +18,9 @@ on_every_engine!(
     what_only_reads_is_done_again,
     what_may_have_been_done_is_done_again_only_after_a_yes,
     what_may_have_been_done_is_told_after_a_no,
+    what_cannot_be_done_again_may_have_been_done,
+    what_was_begun_is_unknown_when_its_run_is_stopped,
+    what_a_human_was_asked_about_stays_unknown_when_its_run_is_stopped,
     questions_survive,
     a_run_that_never_gets_further_fails,
 );
@@ -83,6 +88,74 @@ async fn what_may_have_been_done_is_told_after_a_no(world: World) {
         _ => None,
     });
     assert!(told.unwrap().contains("nobody knows whether it was done"));
+    node.stop().await;
+}
+
+/// How the calls of a run ended.
+async fn outcomes(node: &Node, run: palyra_common::ids::RunId) -> Vec<ToolOutcome> {
+    let tape = node.tape(run).await;
+    let ended = tape.iter().filter_map(|entry| match &entry.event {
+        TapeEvent::ToolCompleted(done) => Some(done.outcome),
+        _ => None,
+    });
+    ended.collect()
+}
+
+async fn what_cannot_be_done_again_may_have_been_done(world: World) {
+    let first = Node::start(&world).await;
+    let file = world.folder.path().join("workspaces/default/notes.md");
+    std::fs::create_dir_all(file.parent().unwrap()).unwrap();
+    std::fs::write(&file, "old\n").unwrap();
+    let patch = serde_json::json!({"path": "notes.md", "old": "old", "new": "new"});
+    first.script.then(Says::Calls(vec![("fs.patch", patch.to_string())]));
+    let run = first.say(first.session().await, "write it down").await;
+    let question = first.question().await;
+    let begun = Arc::new(Notify::new());
+    *first.counting.hang.lock().unwrap() = Some(begun.clone());
+    first.decide(question, Verdict::Approve).await.unwrap();
+    begun.notified().await;
+    // It is done, and nobody hears of it.
+    std::fs::write(&file, "new\n").unwrap();
+    first.vanish();
+    let node = Node::start_on(world.next_process().await, world.folder.path()).await;
+    let again = node.question().await;
+    let record = node.approvals.get(again).await.unwrap();
+    assert_eq!(record.subject, ApprovalSubject::UnknownOutcome);
+    assert!(record.summary.contains("-old\n+new\n"), "{}", record.summary);
+    assert!(record.summary.contains("old is not in the file"), "{}", record.summary);
+    node.decide(again, Verdict::Approve).await.unwrap();
+    node.until(run, Phase::Completed).await;
+    assert_eq!(outcomes(&node, run).await, [ToolOutcome::Unknown]);
+    assert_eq!(std::fs::read_to_string(&file).unwrap(), "new\n");
+    node.stop().await;
+}
+
+async fn what_was_begun_is_unknown_when_its_run_is_stopped(world: World) {
+    let first = Node::start(&world).await;
+    let begun = Arc::new(Notify::new());
+    *first.counting.hang.lock().unwrap() = Some(begun.clone());
+    first.script.then(Says::Calls(vec![("test.low", "{}".to_owned())]));
+    let run = first.say(first.session().await, "hello").await;
+    begun.notified().await;
+    first.vanish();
+    let db = world.next_process().await;
+    // Before anybody has taken it over.
+    let sessions = Sessions::new(db.clone(), Arc::new(palyra_storage::SystemClock));
+    sessions.wish(run, Wish::Abort, "ann".to_owned(), None).await.unwrap();
+    let node = Node::start_on(db, world.folder.path()).await;
+    node.until(run, Phase::Aborted).await;
+    assert_eq!(outcomes(&node, run).await, [ToolOutcome::Unknown]);
+    assert!(node.kinds(run).await.ends_with(&["tool.completed".into(), "run.finished".into()]));
+    node.stop().await;
+}
+
+async fn what_a_human_was_asked_about_stays_unknown_when_its_run_is_stopped(world: World) {
+    let (node, run) = lost(&world, "test.low").await;
+    node.until(run, Phase::WaitingForApproval).await;
+    node.sessions.wish(run, Wish::Abort, "ann".to_owned(), None).await.unwrap();
+    node.until(run, Phase::Aborted).await;
+    assert_eq!(outcomes(&node, run).await, [ToolOutcome::Unknown]);
+    assert!(node.pending().await.is_empty());
     node.stop().await;
 }
 
