@@ -6,7 +6,7 @@ use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
 use palyra_common::runtime_contracts::RetryClass;
 use palyra_models::{
-    DeltaSink, ModelName, ModelRequest, Models, cost, count_request, count_tokens,
+    DeltaSink, ModelName, ModelRequest, Models, Owed, Unanswered, cost, count_request, count_tokens,
 };
 use palyra_policy::budget::Amount;
 
@@ -45,22 +45,24 @@ impl Thinker for ModelThinker {
             let list = self.named(models);
             if list.is_empty() {
                 let what = "what the agent names is no model: give it one".to_owned();
-                return Err(ThoughtError { what, class: RetryClass::Permanent, after: None });
+                let (class, owed) = (RetryClass::Permanent, Amount::default());
+                return Err(ThoughtError { what, class, after: None, owed });
             }
             let answer = match self.models.complete(&list, request, sink).await {
                 Ok(answer) => answer,
-                Err(error) => {
+                Err(Unanswered { error, owed }) => {
                     let (class, after) = (error.retry_class(), error.retry_after());
-                    return Err(ThoughtError { what: error.to_string(), class, after });
+                    let owed = amount(owed);
+                    return Err(ThoughtError { what: error.to_string(), class, after, owed });
                 }
             };
             let usage = answer.completion.usage;
             let price = self.models.info(&answer.by).map(|info| info.price).unwrap_or_default();
             // What was asked in vain may have to be paid, too.
-            let owed =
-                answer.passed_over.iter().map(|passed| passed.owed.0).fold(0, u64::saturating_add);
+            let owed = answer.passed_over.iter().map(|passed| amount(passed.owed));
             let tokens = usage.input_tokens.saturating_add(usage.output_tokens);
-            let spent = Amount { tokens, micros: cost(usage, price).0.saturating_add(owed) };
+            let own = Amount { tokens, micros: cost(usage, price).0 };
+            let spent = owed.fold(own, Amount::plus);
             metrics::answered(answer.by.as_str(), usage, spent.micros);
             Ok(Thought { completion: answer.completion, spent })
         }
@@ -76,4 +78,8 @@ impl Thinker for ModelThinker {
     fn tokens(&self, text: &str) -> u64 {
         count_tokens(text)
     }
+}
+
+fn amount(owed: Owed) -> Amount {
+    Amount { tokens: owed.tokens, micros: owed.cost.0 }
 }

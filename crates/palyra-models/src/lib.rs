@@ -36,8 +36,8 @@ pub use config::{ModelEntryConfig, ModelProviderConfig, ModelsConfig, ProviderKi
 pub use error::{ModelError, Problem, Said};
 pub use mark::marked;
 pub use models::{
-    Answer, Capabilities, ModelInfo, ModelName, ModelNameError, Models, PassedOver, ProviderState,
-    ProviderStatus,
+    Answer, Capabilities, ModelInfo, ModelName, ModelNameError, Models, Owed, PassedOver,
+    ProviderState, ProviderStatus, Unanswered,
 };
 pub use offline::{OFFLINE, Offline};
 pub use port::{Delta, DeltaSink, ModelProvider, Unheard};

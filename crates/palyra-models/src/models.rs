@@ -3,6 +3,7 @@
 mod adapt;
 mod gate;
 mod name;
+mod owed;
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -17,6 +18,7 @@ use serde::{Deserialize, Serialize};
 
 pub use gate::{ProviderState, ProviderStatus};
 pub use name::{ModelName, ModelNameError};
+pub use owed::{Owed, Unanswered};
 
 use crate::config::{ModelEntryConfig, ModelProviderConfig, ModelsConfig};
 use crate::error::{ModelError, Problem};
@@ -78,7 +80,7 @@ pub struct PassedOver {
     /// Why.
     pub error: ModelError,
     /// What its provider may charge for it all the same.
-    pub owed: MicroUsd,
+    pub owed: Owed,
 }
 
 /// All models of an installation. Shared by whoever asks; there is one for the process, because it
@@ -158,7 +160,7 @@ impl Models {
     }
 
     /// What a request can cost at most, whichever of the list answers, to be set aside before it is
-    /// made. A model that fails in the middle comes on top: see [`PassedOver::owed`].
+    /// made. A model that fails in the middle comes on top: see [`Owed`].
     pub fn worst_cost(&self, list: &[ModelName], request: &ModelRequest) -> MicroUsd {
         let known = list.iter().filter_map(|name| self.entries.get(name));
         known.map(|entry| entry.worst_cost(request)).max().unwrap_or_default()
@@ -176,31 +178,40 @@ impl Models {
         list: &[ModelName],
         request: &ModelRequest,
         sink: &mut dyn DeltaSink,
-    ) -> Result<Answer, ModelError> {
+    ) -> Result<Answer, Unanswered> {
         let mut passed_over: Vec<PassedOver> = Vec::new();
-        let mut watched = Watched { sink, heard: Heard::Nothing };
+        let mut owed = Owed::default();
+        let mut watched = Watched { sink, heard: Heard::Nothing, of_this: Heard::Nothing };
         for name in list {
-            let entry = self.entry(name)?;
+            let entry = match self.entry(name) {
+                Ok(entry) => entry,
+                Err(error) => return Err(Unanswered { error, owed }),
+            };
+            watched.of_this = Heard::Nothing;
             let error = match self.ask(entry, request, &mut watched).await {
                 Ok(completion) => {
                     return Ok(Answer { completion, by: name.clone(), passed_over });
                 }
                 Err(error) => error,
             };
+            // Whoever has begun to answer has worked, however that ended.
+            let worked = error.may_have_cost() || watched.of_this == Heard::Something;
+            let charged = if worked { Owed::worst(entry, request) } else { Owed::default() };
+            owed = owed.plus(charged);
             if !self.may_pass_over(&error) {
-                return Err(error);
+                return Err(Unanswered { error, owed });
             }
             let (provider, code) = (&entry.info.provider, error.code());
             tracing::warn!(model = %name, %provider, %code, "a model cannot be used");
-            let owed = if error.may_have_cost() { entry.worst_cost(request) } else { MicroUsd(0) };
-            passed_over.push(PassedOver { model: name.clone(), error, owed });
+            passed_over.push(PassedOver { model: name.clone(), error, owed: charged });
         }
         let mut failures: Vec<ModelError> = passed_over.into_iter().map(|of| of.error).collect();
-        match failures.len() {
-            0 => Err(ModelError::NoneNamed),
-            1 => Err(failures.remove(0)),
-            _ => Err(ModelError::AllOut { failures }),
-        }
+        let error = match failures.len() {
+            0 => ModelError::NoneNamed,
+            1 => failures.remove(0),
+            _ => ModelError::AllOut { failures },
+        };
+        Err(Unanswered { error, owed })
     }
 
     /// Makes one call, if its provider is not to be left alone.
@@ -255,7 +266,10 @@ impl Entry {
 /// Notes whether anything was heard.
 struct Watched<'a> {
     sink: &'a mut dyn DeltaSink,
+    /// Since it was last restarted.
     heard: Heard,
+    /// Of the model that was asked last.
+    of_this: Heard,
 }
 
 #[derive(PartialEq, Eq)]
@@ -275,6 +289,7 @@ impl Watched<'_> {
 impl DeltaSink for Watched<'_> {
     fn delta(&mut self, delta: Delta<'_>) {
         self.heard = Heard::Something;
+        self.of_this = Heard::Something;
         self.sink.delta(delta);
     }
 

@@ -7,6 +7,6 @@ mod state;
 #[cfg(test)]
 mod tests;
 
-pub use next::{Limits, Next, Recovery, Used, next, recovery};
+pub use next::{Limits, Next, Recovery, Used, next, recovery, too_dear};
 pub use phase::{Event, is_final, phase};
 pub use state::{CallState, CallStep, RunState};

@@ -11,7 +11,7 @@ use palyra_common::tape::{
 use palyra_common::time::Timestamp;
 use palyra_models::{FinishReason, ModelRequest};
 use palyra_policy::budget::Amount;
-use palyra_policy::run::CallStep;
+use palyra_policy::run::{self as policy, CallStep};
 use palyra_storage::blob::BlobId;
 use palyra_storage::{approval, crash_point};
 use sha2::{Digest, Sha256};
@@ -53,6 +53,10 @@ impl Held {
         self.told = built.told;
         self.state.trust = self.state.trust.max(built.trust);
         let reserved = thinker.worst_case(&self.agent.models, &built.request);
+        if let Some(end) = policy::too_dear(&self.state, &self.limits, reserved) {
+            self.finish(end, None).await?;
+            return Ok(Flow::Stop);
+        }
         let (reserved_tokens, reserved_micros) = (reserved.tokens, reserved.micros);
         let (decided, before) = (self.pending.len(), self.state.clone());
         self.push(TapeEvent::ModelRequested(ModelRequested {
@@ -98,10 +102,8 @@ impl Held {
                 Ok(Flow::GoOn)
             }
             Asked::Answered(Err(error)) => {
-                let ThoughtError { what, class, after } = error;
-                // A provider that has begun to answer charges for it.
-                let charged = if stream.has_begun() { reserved } else { Amount::default() };
-                self.abandon(turn, attempt, &what, charged);
+                let ThoughtError { what, class, after, owed } = error;
+                self.abandon(turn, attempt, &what, owed);
                 self.later(class, after, &what).await
             }
             Asked::Interrupted => {

@@ -120,13 +120,16 @@ fn ended_as(end: RunEnd, state: &RunState) -> RunLifecyclePhase {
         | RunEnd::TurnLimit
         | RunEnd::ToolCallLimit
         | RunEnd::TimeLimit
+        | RunEnd::ModelRefused => RunLifecyclePhase::Completed,
+        RunEnd::BudgetSpent | RunEnd::TokenLimit | RunEnd::CostLimit if state.turns > 0 => {
+            RunLifecyclePhase::Completed
+        }
+        RunEnd::BudgetSpent
         | RunEnd::TokenLimit
         | RunEnd::CostLimit
-        | RunEnd::ModelRefused => RunLifecyclePhase::Completed,
-        RunEnd::BudgetSpent if state.turns > 0 => RunLifecyclePhase::Completed,
-        RunEnd::BudgetSpent | RunEnd::ModelFailed | RunEnd::CrashLoop | RunEnd::Misconfigured => {
-            RunLifecyclePhase::Failed
-        }
+        | RunEnd::ModelFailed
+        | RunEnd::CrashLoop
+        | RunEnd::Misconfigured => RunLifecyclePhase::Failed,
         RunEnd::Stopped => RunLifecyclePhase::Aborted,
         RunEnd::DeadlinePassed => RunLifecyclePhase::Expired,
     }

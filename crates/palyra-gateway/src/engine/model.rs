@@ -50,6 +50,8 @@ pub struct ThoughtError {
     pub class: RetryClass,
     /// Not before this is over.
     pub after: Option<palyra_common::time::Duration>,
+    /// What providers may charge all the same.
+    pub owed: Amount,
 }
 
 /// What came of an attempt.
@@ -116,11 +118,6 @@ impl Stream {
         text.given = whole.len();
         text.seen += u64::try_from(piece.chars().count()).unwrap_or(0);
         Some((offset, piece))
-    }
-
-    /// Whether anything has come at all.
-    pub(super) fn has_begun(&self) -> bool {
-        !self.lock().whole.is_empty()
     }
 
     /// Returns when there is something to write, and it is time to. Nothing is lost if that is not

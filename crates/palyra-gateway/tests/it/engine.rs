@@ -16,6 +16,7 @@ use palyra_common::runtime_contracts::{
 use palyra_common::tape::TapeEvent;
 use palyra_common::time::Duration;
 use palyra_gateway::{GatewayError, Verdict, Wish};
+use palyra_policy::budget::Amount;
 use tokio::sync::Notify;
 
 use crate::world::{World, on_every_engine};
@@ -35,6 +36,8 @@ on_every_engine!(
     a_failure_that_stays_is_told,
     an_endless_run_is_stopped_by_its_limits,
     no_model_is_asked_once_the_budget_is_spent,
+    no_model_is_asked_that_could_break_the_cap_of_its_run,
+    what_was_worked_for_nothing_is_charged,
     stopping_a_run_interrupts_the_model,
     stopping_a_run_interrupts_a_tool_whose_outcome_is_unknown,
     a_paused_run_goes_on_when_it_is_resumed,
@@ -274,6 +277,45 @@ async fn no_model_is_asked_once_the_budget_is_spent(world: World) {
     // Another session has a budget of its own.
     let other = node.say(node.session().await, "hello").await;
     node.until(other, Phase::Completed).await;
+    node.stop().await;
+}
+
+async fn no_model_is_asked_that_could_break_the_cap_of_its_run(world: World) {
+    let node = Node::start(&world).await;
+    node.script.price.store(400, Ordering::SeqCst);
+    *node.script.always.lock().unwrap() = Some(("test.read", "{}".to_owned()));
+    for (cap, end) in [
+        (Cap { tokens: None, micros: Some(1_000) }, RunEnd::CostLimit),
+        (Cap { tokens: Some(29), micros: None }, RunEnd::TokenLimit),
+    ] {
+        node.spec(|spec| spec.limits.cap = cap).await;
+        let before = node.script.times_asked();
+        let run = node.say(node.session().await, "go on").await;
+        let ended = node.until(run, Phase::Completed).await;
+        // A third answer could cost more than is left.
+        assert_eq!((ended.ended, node.script.times_asked() - before), (Some(end), 2));
+        let answer = node.answer(run).await;
+        assert!(answer.starts_with("still at it") && answer.contains("I stopped"), "{answer}");
+    }
+    // There is not enough for the first one.
+    node.spec(|spec| spec.limits.cap = Cap { tokens: Some(9), micros: None }).await;
+    let run = node.say(node.session().await, "hello").await;
+    assert_eq!(node.until(run, Phase::Failed).await.ended, Some(RunEnd::TokenLimit));
+    node.stop().await;
+}
+
+async fn what_was_worked_for_nothing_is_charged(world: World) {
+    let node = Node::start(&world).await;
+    node.spec(|spec| spec.budgets.session = Cap { tokens: None, micros: Some(1_000) }).await;
+    node.script.then(Says::FailsAt(Amount { tokens: 70, micros: 1_000 }));
+    node.script.then(Says::Text("at last"));
+    let session = node.session().await;
+    let run = node.say(session, "hello").await;
+    let ended = node.until(run, Phase::Completed).await;
+    assert_eq!((ended.tokens, ended.micros), (80, 1_000));
+    node.script.price.store(1, Ordering::SeqCst);
+    let next = node.say(session, "and now?").await;
+    assert_eq!(node.until(next, Phase::Failed).await.ended, Some(RunEnd::BudgetSpent));
     node.stop().await;
 }
 

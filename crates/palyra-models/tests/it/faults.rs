@@ -183,7 +183,8 @@ async fn silence_in_the_middle_is_not_waited_for() {
         // As far as the first piece of text.
         gate.let_through(if kind == ProviderKind::Openai { 2 } else { 4 });
         let list = ["a".parse().unwrap()];
-        let error = world.models.complete(&list, &hello(), &mut StopsTime).await.unwrap_err();
+        let failed = world.models.complete(&list, &hello(), &mut StopsTime).await.unwrap_err();
+        let error = failed.error;
         assert_eq!(error.problem(), Some(&Problem::TimedOut));
         assert_eq!(error.retry_class(), RetryClass::TransientNetwork);
         tokio::time::resume();

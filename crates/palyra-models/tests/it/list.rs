@@ -3,7 +3,9 @@
 use palyra_common::ErrorCode;
 use palyra_common::runtime_contracts::RetryClass;
 use palyra_common::time::Duration;
-use palyra_models::{MicroUsd, ModelError, Problem, ProviderKind, ProviderState};
+use palyra_models::{
+    MicroUsd, ModelError, Owed, Problem, ProviderKind, ProviderState, Unheard,
+};
 use palyra_testkit::model_sim::{Fault, Reply};
 
 use crate::world::{Heard, KINDS, World, hello};
@@ -19,7 +21,7 @@ async fn the_first_that_can_be_had_answers() {
         assert_eq!((answer.by.as_str(), answer.completion.model.as_str()), ("b", "b-large"));
         assert_eq!(answer.passed_over.len(), 1);
         let passed = &answer.passed_over[0];
-        assert_eq!((passed.model.as_str(), passed.owed), ("a", MicroUsd(0)));
+        assert_eq!((passed.model.as_str(), passed.owed), ("a", Owed::default()));
         assert_eq!(passed.error.code(), ErrorCode::ModelsRateLimited);
         assert_eq!((heard.pieces.concat().as_str(), heard.restarts), ("b says hello", 0));
     }
@@ -37,10 +39,37 @@ async fn a_beginning_that_is_void_is_taken_back() {
         assert_eq!(answer.completion.text, "four five");
         // It may be charged for, and nobody knows how much.
         assert_eq!(
-            answer.passed_over[0].owed,
+            answer.passed_over[0].owed.cost,
             world.models.worst_cost(&["a".parse().unwrap()], &hello())
         );
-        assert!(answer.passed_over[0].owed > MicroUsd(0));
+        assert!(answer.passed_over[0].owed.cost > MicroUsd(0));
+    }
+}
+
+#[tokio::test]
+async fn what_was_begun_is_owed_whoever_fails_after_it() {
+    for kind in KINDS {
+        let world = World::new(kind);
+        let worst = |name: &str| world.models.worst_cost(&[name.parse().unwrap()], &hello());
+        let list = ["a".parse().unwrap(), "b".parse().unwrap()];
+        let ask = async || world.models.complete(&list, &hello(), &mut Unheard).await;
+        // The one works for nothing, the other refuses for good.
+        world.a.reply(Reply::text("one two three").with(Fault::CutAfter(2)));
+        world.b.reply(Reply::status(401, "invalid_api_key", ""));
+        let failed = ask().await.unwrap_err();
+        assert_eq!(failed.error.retry_class(), RetryClass::Permanent);
+        assert_eq!(failed.owed.cost, worst("a"));
+        assert!(failed.owed.cost > MicroUsd(0) && failed.owed.tokens > 0, "{failed:?}");
+        // Both do, and one of them has said nothing that anybody reads.
+        let call = Reply::text("").call("time.now", &serde_json::json!({}));
+        world.a.reply(call.with(Fault::CutAfter(1)));
+        world.b.reply(Reply::text("one two three").with(Fault::CutAfter(2)));
+        let failed = ask().await.unwrap_err();
+        assert_eq!(failed.owed.cost, worst("a").saturating_add(worst("b")));
+        // Nobody does.
+        world.a.reply(Reply::rate_limited("60"));
+        world.b.reply(Reply::rate_limited("60"));
+        assert_eq!(ask().await.unwrap_err().owed, Owed::default());
     }
 }
 

@@ -106,7 +106,7 @@ impl World {
         heard: &mut Heard,
     ) -> Result<Answer, ModelError> {
         let list: Vec<ModelName> = list.iter().map(|name| name.parse().unwrap()).collect();
-        self.models.complete(&list, request, heard).await
+        self.models.complete(&list, request, heard).await.map_err(|failed| failed.error)
     }
 
     /// What goes wrong when `a` is asked.

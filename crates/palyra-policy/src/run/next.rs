@@ -8,6 +8,7 @@ use palyra_common::time::Duration;
 use serde::{Deserialize, Serialize};
 
 use super::state::{CallState, CallStep, RunState};
+use crate::budget::Amount;
 
 /// How much a run may do.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -188,6 +189,17 @@ fn over(state: &RunState, limits: &Limits, used: Used) -> Option<RunEnd> {
         return Some(RunEnd::TokenLimit);
     }
     limits.micros.is_some_and(|most| state.micros >= most).then_some(RunEnd::CostLimit)
+}
+
+/// The limit that an attempt at the model could break, which may take as much as `worst`.
+pub fn too_dear(state: &RunState, limits: &Limits, worst: Amount) -> Option<RunEnd> {
+    let beyond = |most: Option<u64>, used: u64, more: u64| {
+        most.is_some_and(|most| used.saturating_add(more) > most)
+    };
+    if beyond(limits.tokens, state.tokens, worst.tokens) {
+        return Some(RunEnd::TokenLimit);
+    }
+    beyond(limits.micros, state.micros, worst.micros).then_some(RunEnd::CostLimit)
 }
 
 /// What a worker that finds a run does about what another one had begun.

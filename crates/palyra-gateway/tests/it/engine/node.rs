@@ -58,6 +58,8 @@ pub(super) enum Says {
     Pieces(&'static [&'static str], Arc<Notify>),
     Calls(Vec<(&'static str, String)>),
     Fails(RetryClass),
+    /// After some work that has to be paid.
+    FailsAt(Amount),
     Hangs(Arc<Notify>),
 }
 
@@ -97,6 +99,10 @@ impl Script {
     }
 }
 
+fn failed(class: RetryClass, owed: Amount) -> ThoughtError {
+    ThoughtError { what: "it failed".into(), class, after: None, owed }
+}
+
 impl Thinker for Script {
     fn think<'a>(
         &'a self,
@@ -129,9 +135,8 @@ impl Thinker for Script {
                     Ok(self.thought(&pieces.concat(), Vec::new()))
                 }
                 Some(Says::Calls(calls)) => Ok(self.thought("", calls)),
-                Some(Says::Fails(class)) => {
-                    Err(ThoughtError { what: "it failed".into(), class, after: None })
-                }
+                Some(Says::Fails(class)) => Err(failed(class, Amount::default())),
+                Some(Says::FailsAt(owed)) => Err(failed(RetryClass::TransientNetwork, owed)),
                 Some(Says::Hangs(begun)) => {
                     begun.notify_one();
                     std::future::pending().await

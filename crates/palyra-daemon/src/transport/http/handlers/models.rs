@@ -73,8 +73,9 @@ pub(crate) async fn test_model(
             (tested.input_tokens, tested.output_tokens) = (usage.input_tokens, usage.output_tokens);
             tested.cost_micros = cost(usage, price).0;
         }
-        Err(error) => {
-            let told = error.envelope();
+        Err(failed) => {
+            let told = failed.error.envelope();
+            tested.cost_micros = failed.owed.cost.0;
             tested.error = Some(format!("{told}: {}", told.recovery_hint()));
         }
     }
