@@ -174,7 +174,11 @@ impl Held {
             tool: call.name,
             arguments: clean(&call.arguments),
         };
-        let calls = completion.calls.into_iter().take(MOST_CALLS).enumerate().map(call).collect();
+        let wanted = completion.calls.len();
+        // One more than are made: its result says that there were more.
+        let calls = completion.calls.into_iter().take(MOST_CALLS + 1).enumerate().map(call);
+        let calls: Vec<_> = calls.collect();
+        let not_made = calls.get(MOST_CALLS).map(|call| call.id.clone());
         let usage = completion.usage;
         let answer = ModelCompleted {
             turn,
@@ -197,6 +201,13 @@ impl Held {
         self.beside.spent = Some(spent);
         self.progress = true;
         self.push(TapeEvent::ModelCompleted(answer));
+        if let Some(call) = not_made {
+            let told = format!(
+                "of the {wanted} calls of one answer only the first {MOST_CALLS} are made: this one \
+                 and those behind it were not; ask for them again"
+            );
+            self.complete(&call, ToolOutcome::Refused, told, Trust::Operator);
+        }
     }
 
     /// The budgets that the run shares with others, in the order in which they are locked.

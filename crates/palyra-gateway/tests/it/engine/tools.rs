@@ -16,6 +16,7 @@ on_every_engine!(
     another_agent_does_a_part,
     what_was_to_be_delegated_is_delegated_once,
     what_strangers_said_before_reaches_whoever_is_asked_for_help,
+    calls_beyond_the_most_of_one_answer_are_not_made_and_the_model_is_told,
     a_file_is_written_as_it_was_decided,
     a_long_result_is_read_on,
     a_message_is_enqueued_with_the_result,
@@ -81,6 +82,19 @@ async fn what_strangers_said_before_reaches_whoever_is_asked_for_help(world: Wor
         _ => None,
     });
     assert_eq!(said, Some(Trust::Untrusted));
+    node.stop().await;
+}
+
+async fn calls_beyond_the_most_of_one_answer_are_not_made_and_the_model_is_told(world: World) {
+    let node = Node::start(&world).await;
+    node.script.then(Says::Calls(vec![("test.read", "{}".to_owned()); 20]));
+    let run = node.say(node.session().await, "count").await;
+    node.until(run, Phase::Completed).await;
+    assert_eq!(node.times(), 16);
+    let told = seen(node.script.asked.lock().unwrap().last().unwrap());
+    assert!(told.contains("of the 20 calls"), "{told}");
+    // A provider wants a result for every call that it sees.
+    assert_eq!(told.matches("test.read {}").count(), 17, "{told}");
     node.stop().await;
 }
 
