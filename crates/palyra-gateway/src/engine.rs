@@ -6,6 +6,7 @@
 //! of them: what is written under another token changes nothing.
 
 mod act;
+mod children;
 mod commit;
 mod context;
 mod drive;
@@ -29,6 +30,7 @@ use palyra_storage::{Database, Topic};
 use crate::streams::Streams;
 use crate::tool::Toolbox;
 
+pub(crate) use children::{given_away, tell_to_stop};
 pub(crate) use commit::{settle, tell_parent};
 pub(crate) use drive::state_of;
 pub use hands::Hands;

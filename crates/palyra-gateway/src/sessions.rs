@@ -14,8 +14,8 @@ use palyra_storage::once::{Claim, Once};
 use palyra_storage::{Database, StorageError, Tx, new_id};
 
 use crate::engine::{
-    Hands, NewInput, Place, Signal, Submitted, TOPIC, append, left_in_doubt, let_go, rejoin,
-    settle, state_of, submit, tell_parent,
+    Hands, NewInput, Place, Signal, Submitted, TOPIC, append, given_away, left_in_doubt, let_go,
+    rejoin, settle, state_of, submit, tell_parent, tell_to_stop,
 };
 use crate::error::GatewayError;
 use crate::store::runs::Run;
@@ -246,6 +246,23 @@ impl Sessions {
     }
 }
 
+/// Ends a run that was told to stop, unless it has ended or a worker has it, who was told, too.
+pub(crate) fn stop_at_rest(
+    tx: &mut Tx<'_>,
+    id: RunId,
+    by: &str,
+    now: Timestamp,
+) -> Result<(), GatewayError> {
+    let found = runs::one(tx, id)?.ok_or(GatewayError::NoRun(id))?;
+    let session = sessions::lock(tx, found.session)?;
+    let session = session.ok_or(GatewayError::NoSession(found.session))?;
+    let run = runs::lock(tx, id)?.ok_or(GatewayError::NoRun(id))?;
+    match run.worker {
+        None if !is_final(run.phase) => end(tx, &session, &run, by, now),
+        _ => Ok(()),
+    }
+}
+
 /// Ends a run that no worker has.
 fn end(
     tx: &mut Tx<'_>,
@@ -259,6 +276,7 @@ fn end(
     let finished = RunFinished { phase, end, answer: "[Stopped]".to_owned(), detail };
     // What its last worker had begun, and did not live to see the end of.
     let (state, _) = state_of(tx, run.id)?;
+    tell_to_stop(tx, run.id, &given_away(&state), now)?;
     let mut events = left_in_doubt(&state);
     let mut charged = Amount::default();
     if let Some(attempt) = state.asked {

@@ -11,6 +11,7 @@ use palyra_storage::approval::{self, ApprovalRecord, Decision};
 use palyra_storage::blob::{BlobId, BlobStore};
 use palyra_storage::{StorageError, Tx};
 
+use super::children;
 use super::queue::{NewInput, Place, let_go, submit};
 use super::signal::Signal;
 use crate::error::GatewayError;
@@ -52,6 +53,8 @@ pub(crate) struct Beside {
     pub(crate) reply: Option<Envelope>,
     /// Runs that are to do a part of the work.
     pub(crate) delegate: Vec<(String, AgentId, String)>,
+    /// Calls that nobody is to work on any more.
+    pub(crate) stop: Vec<String>,
     /// Signals that have become events, or a phase.
     pub(crate) absorbed: Vec<String>,
     /// Large results that the run keeps.
@@ -246,7 +249,7 @@ impl Commit {
             }
         }
         for (call, agent, task) in &self.beside.delegate {
-            let key = format!("child:{}:{call}", self.run);
+            let key = children::key(self.run, call);
             // Whoever took this run over delegates what was delegated before.
             if sessions::exists(tx, &key)? {
                 continue;
@@ -258,6 +261,7 @@ impl Commit {
             let new = NewInput { place, input, answers: None, parent: Some(parent), worker: None };
             submit(tx, &new, now)?;
         }
+        children::tell_to_stop(tx, self.run, &self.beside.stop, now)?;
         Ok(())
     }
 

@@ -7,6 +7,7 @@ use palyra_common::time::Duration;
 use palyra_connector_core::{CleanText, Envelope, Operation, Release};
 use palyra_policy::run::RunState;
 
+use super::children::given_away;
 use super::commit::{Committed, Then};
 use super::drive::{Held, moved};
 use super::unknown::left_in_doubt;
@@ -36,6 +37,9 @@ impl Held {
             let charged = self.reserved().await?;
             self.abandon(self.state.turns + 1, attempt, "the run has ended", charged);
         }
+        // What was to be given to others is not, and what they have begun they do not end.
+        self.beside.delegate.clear();
+        self.beside.stop = given_away(&self.state);
         left_in_doubt(&self.state).into_iter().for_each(|event| self.push(event));
         let finished = RunFinished { phase, end, answer: answer.clone(), detail };
         self.beside.reply = self.reply(phase, &answer)?;

@@ -16,7 +16,7 @@ use tokio::task::{Id, JoinSet};
 
 use super::drive::Held;
 use super::hands::Hands;
-use super::{EngineOptions, TOPIC};
+use super::{EngineOptions, TOPIC, children};
 use crate::approvals::expire_overdue;
 use crate::store::run_signals;
 use crate::store::runs::{self, Run};
@@ -179,6 +179,7 @@ impl Worker {
                 self.begin(run);
             }
         }
+        children::end_those_at_rest(&self.options.db, now).await?;
         let expiry = expire_overdue(&self.options.db, now).await?;
         let due = self.options.db.read(runs::next_due).await?.filter(|_| self.room() > 0);
         Ok(due.into_iter().chain(expiry).min())

@@ -22,6 +22,13 @@ const FOR_WORKER: Sql = sql!(
     "SELECT DISTINCT s.run_id FROM run_signals s JOIN runs r ON r.id = s.run_id WHERE r.worker = $1"
 );
 
+/// Runs that somebody stops, that have not ended, and that nobody will take.
+const STOPPED_AT_REST: Sql = sql!(
+    r#"SELECT DISTINCT s.run_id FROM run_signals s JOIN runs r ON r.id = s.run_id
+     WHERE s.signal LIKE '{"signal":"abort"%' AND r.worker IS NULL AND r.due_at IS NULL
+         AND r.history IS NULL"#
+);
+
 pub(crate) fn add(
     tx: &mut Tx<'_>,
     run: RunId,
@@ -50,6 +57,10 @@ pub(crate) fn forget(tx: &mut Tx<'_>, run: RunId) -> Result<(), StorageError> {
 
 pub(crate) fn for_worker(tx: &mut Tx<'_>, worker: i64) -> Result<Vec<RunId>, StorageError> {
     tx.query(&FOR_WORKER, params![worker], |row| row.parse(0))
+}
+
+pub(crate) fn stopped_at_rest(tx: &mut Tx<'_>) -> Result<Vec<RunId>, StorageError> {
+    tx.query(&STOPPED_AT_REST, params![], |row| row.parse(0))
 }
 
 pub(crate) fn any(tx: &mut Tx<'_>, run: RunId) -> Result<bool, StorageError> {

@@ -100,6 +100,11 @@ const ANSWERING: Sql = sql!(
      ORDER BY session_seq DESC LIMIT 1"
 );
 
+const OPEN_UNDER_KEY: Sql = sql!(
+    "SELECT r.id FROM sessions s JOIN runs r ON r.session_id = s.id
+     WHERE s.key = $1 AND r.parent = $2 AND r.history IS NULL"
+);
+
 const LOCK: Sql =
     sql!(concat!("UPDATE runs SET agent = agent WHERE id = $1 RETURNING ", columns!()));
 
@@ -378,6 +383,15 @@ pub(crate) fn answering(
 
 pub(crate) fn lock(tx: &mut Tx<'_>, run: RunId) -> Result<Option<Run>, StorageError> {
     tx.query_opt(&LOCK, params![text(run)], read)
+}
+
+/// Runs that have not ended, in the session with a key, that work for a run.
+pub(crate) fn open_under_key(
+    tx: &mut Tx<'_>,
+    key: &str,
+    parent: RunId,
+) -> Result<Vec<RunId>, StorageError> {
+    tx.query(&OPEN_UNDER_KEY, params![key, text(parent)], |row| row.parse(0))
 }
 
 /// Runs that ended in a session before the place `until`, the newest first.

@@ -3,9 +3,7 @@
 use palyra_common::ErrorCode;
 use palyra_common::runtime_contracts::RetryClass;
 use palyra_common::time::Duration;
-use palyra_models::{
-    MicroUsd, ModelError, Owed, Problem, ProviderKind, ProviderState, Unheard,
-};
+use palyra_models::{MicroUsd, ModelError, Owed, Problem, ProviderKind, ProviderState, Unheard};
 use palyra_testkit::model_sim::{Fault, Reply};
 
 use crate::world::{Heard, KINDS, World, hello};

@@ -2,9 +2,9 @@
 
 use std::sync::Arc;
 
-use palyra_common::runtime_contracts::{OutboxState, RunLifecyclePhase as Phase, Trust};
+use palyra_common::runtime_contracts::{OutboxState, RunEnd, RunLifecyclePhase as Phase, Trust};
 use palyra_common::tape::TapeEvent;
-use palyra_gateway::{Run, Verdict};
+use palyra_gateway::{Run, Verdict, Wish};
 use palyra_storage::blob::BlobId;
 use serde_json::json;
 use tokio::sync::Notify;
@@ -16,6 +16,7 @@ on_every_engine!(
     another_agent_does_a_part,
     what_was_to_be_delegated_is_delegated_once,
     what_strangers_said_before_reaches_whoever_is_asked_for_help,
+    who_works_for_a_run_stops_with_it,
     calls_beyond_the_most_of_one_answer_are_not_made_and_the_model_is_told,
     a_file_is_written_as_it_was_decided,
     a_long_result_is_read_on,
@@ -83,6 +84,34 @@ async fn what_strangers_said_before_reaches_whoever_is_asked_for_help(world: Wor
     });
     assert_eq!(said, Some(Trust::Untrusted));
     node.stop().await;
+}
+
+async fn who_works_for_a_run_stops_with_it(world: World) {
+    for waits in [false, true] {
+        let node = Node::start(&world).await;
+        // It gives its task on, and so does the next one.
+        node.script.then(delegate());
+        node.script.then(delegate());
+        let begun = Arc::new(Notify::new());
+        node.script.then(match waits {
+            true => Says::Calls(vec![("test.risky", "{}".to_owned())]),
+            false => Says::Hangs(begun.clone()),
+        });
+        let run = node.say(node.session().await, "have it done").await;
+        match waits {
+            true => drop(node.question().await),
+            false => begun.notified().await,
+        }
+        let runs = node.sessions.runs(None, None, None, 3).await.unwrap();
+        assert_eq!(runs.iter().filter(|run| run.parent.is_some()).count(), 2);
+        node.sessions.wish(run, Wish::Abort, "ann".to_owned(), None).await.unwrap();
+        for run in runs {
+            let ended = node.until(run.id, Phase::Aborted).await;
+            assert_eq!(ended.ended, Some(RunEnd::Stopped));
+        }
+        assert!(node.pending().await.is_empty());
+        node.stop().await;
+    }
 }
 
 async fn calls_beyond_the_most_of_one_answer_are_not_made_and_the_model_is_told(world: World) {
