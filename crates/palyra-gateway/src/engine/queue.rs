@@ -4,6 +4,7 @@
 use palyra_common::ids::{AgentId, ConnectorId, ConversationId, RunId, SessionId};
 use palyra_common::runtime_contracts::RunLifecyclePhase;
 use palyra_common::tape::{Input, Parent, Queued, TapeEvent};
+use palyra_common::text::strip_nul;
 use palyra_common::time::{Duration, Timestamp};
 use palyra_storage::{StorageError, Tx, new_id};
 
@@ -71,7 +72,10 @@ pub fn submit(
     if session.archived_at.is_some() {
         return Err(GatewayError::Archived(session.id));
     }
-    let event = TapeEvent::InputMessage(new.input.clone());
+    let mut input = new.input.clone();
+    // Nobody means it, and not everybody takes it.
+    input.text = strip_nul(&input.text).into_owned();
+    let event = TapeEvent::InputMessage(input);
     let (waiting, last) = runs::waiting_in_session(tx, session.id)?;
     if let (true, Some(last)) = (waiting >= MOST_WAITING && new.parent.is_none(), last)
         && let Some(run) = runs::by_seq(tx, session.id, last)?

@@ -1,6 +1,7 @@
 //! Runs, from a question to their end.
 
 mod answers;
+mod hostile;
 mod node;
 mod sending;
 mod takeover;
