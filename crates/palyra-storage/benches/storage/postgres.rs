@@ -30,6 +30,31 @@ pub(crate) fn run(runtime: &Runtime) {
     commits(runtime, &db, &database.url());
     claims(runtime, &db, &database.url());
     runtime.block_on(db.close());
+    growth(runtime, &server);
+}
+
+/// Both queues are as a server keeps them that has had the time to look after its tables.
+fn growth(runtime: &Runtime, server: &PostgresServer) {
+    let queue = |rows: usize| {
+        let database = server.create_database(DatabaseLocale::C).unwrap();
+        let folder = tempfile::tempdir().unwrap();
+        let mut options = OpenOptions::in_directory(folder.path());
+        options.config.url = database.url().into();
+        let db = runtime.block_on(async {
+            let db = Database::open(options).await.unwrap();
+            queue::create(&db).await;
+            queue::fill(&db, 0, rows).await;
+            db
+        });
+        database.psql("VACUUM ANALYZE queue; CHECKPOINT").unwrap();
+        (db, database, folder)
+    };
+    let (short, long) = (queue(queue::SHORT), queue(queue::LONG));
+    queue::growth(runtime, "storage.claim.growth.postgres", &short.0, &long.0);
+    runtime.block_on(async {
+        short.0.close().await;
+        long.0.close().await;
+    });
 }
 
 fn commits(runtime: &Runtime, db: &Database, url: &str) {

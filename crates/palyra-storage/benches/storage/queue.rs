@@ -3,8 +3,11 @@
 use std::future::Future;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
+use std::time::Instant;
 
 use palyra_storage::{Database, Sql, claim_sql, params, sql};
+use palyra_testkit::figures::{Goal, in_turns, millis, report};
+use tokio::runtime::Runtime;
 
 pub(crate) const CALLERS: usize = 64;
 pub(crate) const PAYLOAD: &[u8; 512] = &[b'x'; 512];
@@ -58,10 +61,8 @@ pub(crate) async fn fill(db: &Database, first: i64, count: usize) {
     for start in (0..count as i64).step_by(5_000) {
         let ids = first + start..first + (start + 5_000).min(count as i64);
         db.write(move |tx| {
-            for id in ids.clone() {
-                tx.execute(&ENQUEUE, params![id, id, PAYLOAD.as_slice()])?;
-            }
-            Ok(())
+            let row = |id: i64| [id.into(), id.into(), PAYLOAD.as_slice().into()];
+            tx.execute_many(&ENQUEUE, ids.clone().map(row)).map(drop)
         })
         .await
         .unwrap();
@@ -79,6 +80,25 @@ pub(crate) async fn claim_and_settle(db: &Database) -> usize {
         .await
         .unwrap();
     count
+}
+
+/// How long the queues are before which the same work is done.
+pub(crate) const SHORT: usize = 2_000;
+pub(crate) const LONG: usize = 200_000;
+
+/// The same work in front of a short and of a long queue, in turns.
+pub(crate) fn growth(runtime: &Runtime, figure: &str, short: &Database, long: &Database) {
+    let next = Ids::starting_at(1_000_000);
+    let cost = |db: &Database| {
+        let begun = Instant::now();
+        assert_eq!(runtime.block_on(claim_and_settle(db)), BATCH);
+        let cost = millis(begun.elapsed());
+        // What was taken is put back, so that both queues keep their length.
+        runtime.block_on(fill(db, next.take(BATCH), BATCH));
+        cost
+    };
+    let measured = in_turns(101, || cost(long), || cost(short));
+    report(figure, "ms/batch", measured, Some(Goal::AtMost(1.2)));
 }
 
 /// Ids in the order in which callers come, as the raw reference has them: neighbours in the file.

@@ -112,7 +112,6 @@ fn claims(runtime: &Runtime, db: &Database, raw: &Raw) {
     report("storage.claim.sqlite", "rows/s", measured, Some(Goal::AtLeast(0.6)));
 }
 
-/// The same work in front of a short and of a long queue, in turns.
 fn growth(runtime: &Runtime) {
     let queue = |rows: usize| {
         let folder = tempfile::tempdir().unwrap();
@@ -124,18 +123,8 @@ fn growth(runtime: &Runtime) {
         });
         (db, folder)
     };
-    let (short, long) = (queue(2_000), queue(200_000));
-    let next = Ids::starting_at(1_000_000);
-    let cost = |db: &Database| {
-        let begun = Instant::now();
-        runtime.block_on(queue::claim_and_settle(db));
-        let cost = millis(begun.elapsed());
-        // What was taken is put back, so that both queues keep their length.
-        runtime.block_on(queue::fill(db, next.take(BATCH), BATCH));
-        cost
-    };
-    let measured = in_turns(101, || cost(&long.0), || cost(&short.0));
-    report("storage.claim.growth", "ms/batch", measured, Some(Goal::AtMost(1.2)));
+    let (short, long) = (queue(queue::SHORT), queue(queue::LONG));
+    queue::growth(runtime, "storage.claim.growth", &short.0, &long.0);
     runtime.block_on(async {
         short.0.close().await;
         long.0.close().await;
