@@ -24,7 +24,7 @@ const GROUP_LIMIT: usize = 256;
 /// Which part of a commit's time may be waited for the callers of the last one.
 const PATIENCE: u32 = 4;
 
-/// And no longer, however slow the disk was.
+/// And no longer, however slow the disk was. Who comes as late as this comes on their own.
 const MOST_PATIENCE: Duration = Duration::from_millis(1);
 
 pub(crate) struct Writer {
@@ -40,10 +40,18 @@ pub(crate) struct Writer {
 
 /// The group before. Callers who were answered together tend to come back together, so that it
 /// pays to wait for as many of them, a little: a commit of its own would keep the late ones longer.
-#[derive(Clone, Copy, Default)]
+#[derive(Clone, Copy)]
 struct LastGroup {
     callers: usize,
     took: Duration,
+    answered: Instant,
+}
+
+/// How many a group waits for, and how long.
+#[derive(Clone, Copy)]
+struct Awaited {
+    callers: usize,
+    until: Instant,
 }
 
 /// The transaction cannot go on: what SQLite said, those who were in it, and how far it got.
@@ -67,15 +75,15 @@ impl Writer {
     pub(crate) fn run(mut self) {
         let mut ran = Vec::with_capacity(GROUP_LIMIT);
         let mut log_size = LogSize::of(self.file.path());
-        let mut last = LastGroup::default();
+        let mut last = None;
         while let Some(first) = self.units.blocking_recv() {
             match self.group(first, &mut ran, last) {
                 Ok(group) => {
-                    last = group;
+                    last = Some(group);
                     self.connection.iter().for_each(|open| log_size.committed(open));
                 }
                 Err(broken) => {
-                    last = LastGroup::default();
+                    last = None;
                     self.give_up(broken);
                 }
             }
@@ -101,12 +109,12 @@ impl Writer {
     }
 
     /// Runs `first` at once and then whatever has come in meanwhile, commits, answers. A caller who
-    /// comes after a caller who was alone is a group of one and waits for nobody.
+    /// comes after a caller who was alone, or a while after others, waits for nobody.
     fn group(
         &mut self,
         first: Box<dyn UnitOfWork>,
         ran: &mut Vec<Ran>,
-        last: LastGroup,
+        last: Option<LastGroup>,
     ) -> Result<LastGroup, Broken> {
         let connection = match ready(&mut self.connection, &self.file, &mut self.holding) {
             Ok(connection) => connection,
@@ -116,19 +124,18 @@ impl Writer {
             Ok(group) => group,
             Err(error) => return Err(Broken::before_commit(error, vec![Ran::nothing(first)])),
         };
-        let patience = (last.took / PATIENCE).min(MOST_PATIENCE);
-        let (mut next, full_by) = (Some(first), Instant::now() + patience);
+        let awaited = last.and_then(|last| last.awaited(Instant::now()));
+        let mut next = Some(first);
         while let Some(unit) = next.take() {
             if !unit.is_abandoned()
                 && let Err(error) = group.run(unit)
             {
                 return Err(Broken::before_commit(error, std::mem::take(ran)));
             }
-            next = match group.len() {
-                few if few < last.callers => next_until(&mut self.units, full_by),
-                some if some < GROUP_LIMIT => self.units.try_recv().ok(),
-                _ => None,
-            };
+            let size = group.len();
+            let more = |of: Awaited| size < of.callers && Instant::now() < of.until;
+            let waits = || awaited.is_some_and(more);
+            next = if size < GROUP_LIMIT { next_while(&mut self.units, waits) } else { None };
         }
         // Nothing is acknowledged that was written to a file which nobody finds again.
         if let Err(error) = self.holding.check() {
@@ -156,7 +163,7 @@ impl Writer {
             unit.answer(None);
             topics.iter().for_each(|topic| self.bell.ring(topic.as_str()));
         }
-        Ok(LastGroup { callers, took })
+        Ok(LastGroup { callers, took, answered: Instant::now() })
     }
 
     /// After such an error SQLite may have rolled back and be in autocommit, so nothing of the
@@ -198,21 +205,30 @@ impl Writer {
     }
 }
 
+impl LastGroup {
+    /// What a group waits for that begins now: nobody, if this one was a while ago.
+    fn awaited(&self, now: Instant) -> Option<Awaited> {
+        let patience = (self.took / PATIENCE).min(MOST_PATIENCE);
+        let recent = now.saturating_duration_since(self.answered) < MOST_PATIENCE;
+        recent.then(|| Awaited { callers: self.callers, until: now + patience })
+    }
+}
+
 impl Broken {
     fn before_commit(error: StorageError, ran: Vec<Ran>) -> Self {
         Self { error, ran, stage: Stage::NotLogged }
     }
 }
 
-/// The next unit, if one comes in time.
-fn next_until(
+/// The next unit, if one is there or comes in time.
+fn next_while(
     units: &mut mpsc::Receiver<Box<dyn UnitOfWork>>,
-    deadline: Instant,
+    waits: impl Fn() -> bool,
 ) -> Option<Box<dyn UnitOfWork>> {
     loop {
         match units.try_recv() {
             Ok(unit) => return Some(unit),
-            Err(TryRecvError::Empty) if Instant::now() < deadline => std::thread::yield_now(),
+            Err(TryRecvError::Empty) if waits() => std::thread::yield_now(),
             Err(TryRecvError::Empty | TryRecvError::Disconnected) => return None,
         }
     }
