@@ -9,31 +9,31 @@ use serde_json::{Value, json};
 use crate::daemon::{Daemon, LIMIT};
 
 impl Daemon {
-    fn begin(&self) -> String {
+    pub(crate) fn begin(&self) -> String {
         let begun = self.ask("POST", "/admin/v1/sessions", &json!({ "title": "a test" }));
         assert_eq!(begun.status, 201, "{begun:?}");
         begun.json()["id"].as_str().unwrap().to_owned()
     }
 
-    fn say(&self, session: &str, text: &str) -> String {
+    pub(crate) fn say(&self, session: &str, text: &str) -> String {
         let path = format!("/admin/v1/sessions/{session}/messages");
         let said = self.ask("POST", &path, &json!({ "text": text }));
         assert_eq!(said.status, 201, "{said:?}");
         said.json()["run"].as_str().unwrap().to_owned()
     }
 
-    fn until_run(&self, run: &str, phase: &str) -> Value {
+    pub(crate) fn until_run(&self, run: &str, phase: &str) -> Value {
         self.until(&format!("/admin/v1/runs/{run}"), |run| run["phase"] == phase)
     }
 
     /// The one question that waits.
-    fn question(&self) -> Value {
+    pub(crate) fn question(&self) -> Value {
         let pending = "/admin/v1/approvals?state=pending";
         let found = self.until(pending, |page| page["items"].as_array().unwrap().len() == 1);
         found["items"][0].clone()
     }
 
-    fn decide(&self, question: &Value, verdict: &str) -> crate::daemon::Answer {
+    pub(crate) fn decide(&self, question: &Value, verdict: &str) -> crate::daemon::Answer {
         let path = format!("/admin/v1/approvals/{}/decision", question["id"].as_str().unwrap());
         let seen = &question["payload_sha256"];
         self.ask("POST", &path, &json!({ "verdict": verdict, "payload_sha256": seen }))

@@ -21,7 +21,20 @@ use self::make::copy;
 use crate::daemon::{Daemon, LIMIT, palyrad};
 
 const ECHO: &str = "/admin/v1/channels/echo:default";
+const SAID: &str = "/admin/v1/channels/echo:default/messages?conversation=general";
 const BLOB: &[u8] = b"what was attached";
+/// What is said when there is no room for an answer.
+const LATE: &str = "still there?";
+/// What somebody is to say yes to.
+const WISH: &str = "write notes.txt: buy milk";
+
+/// The first schema whose data directory was made with agents that answer.
+const AGENTS: i64 = 9;
+
+/// What is asked first. To a greeting the offline model does not say what was said.
+fn question(schema: i64) -> &'static str {
+    if schema < AGENTS { "hello" } else { "what is new?" }
+}
 
 /// What a data directory does not tell by itself.
 #[derive(Serialize, Deserialize)]
@@ -98,7 +111,7 @@ fn a_postgres_of_every_earlier_schema_opens_and_works() {
 fn check_that_it_works(data: &Path, url: &str, schema: i64) {
     println!("schema {schema}");
     let runtime = tokio::runtime::Runtime::new().unwrap();
-    runtime.block_on(end_just_now(on(at_schema(data, schema), url), schema));
+    runtime.block_on(renew(on(at_schema(data, schema), url), schema));
     let mut daemon = Daemon::of(with_key(palyrad(), data).env("PALYRA_STORAGE_URL", url));
     if schema == 1 {
         check_first_use(&daemon);
@@ -107,8 +120,11 @@ fn check_that_it_works(data: &Path, url: &str, schema: i64) {
         check_access(&daemon, &serde_json::from_str(&known).unwrap(), schema);
     }
     if schema >= 6 {
-        check_what_was_said(&daemon);
-        check_what_waits(&daemon, data);
+        check_what_was_said(&daemon, schema);
+        check_what_waits(&daemon, data, schema);
+    }
+    if schema >= AGENTS {
+        check_what_was_wished(&daemon, data);
     }
     let verified = daemon.local("POST", "/admin/v1/events/verify", "").json();
     assert!(verified["fault"].is_null() && verified["entries"].as_i64() > Some(2), "{verified}");
@@ -116,15 +132,18 @@ fn check_that_it_works(data: &Path, url: &str, schema: i64) {
     runtime.block_on(check_blob(on(OpenOptions::in_directory(data), url)));
 }
 
-/// What has ended is kept for some weeks, and the fixtures grow older than that.
-async fn end_just_now(options: OpenOptions, schema: i64) {
+/// What has ended is kept for some weeks and a question waits for a day; the fixtures grow older than
+/// that.
+async fn renew(options: OpenOptions, schema: i64) {
     const OUTBOX: Sql = sql!("UPDATE outbox SET changed_at = $1");
     const HISTORY: Sql = sql!("UPDATE outbox_history SET ended_at = $1");
     const INBOUND: Sql = sql!("UPDATE inbound_events SET received_at = $1");
+    const APPROVALS: Sql = sql!("UPDATE approvals SET expires_at = expires_at - requested_at + $1");
     let tables: &[Sql] = match schema {
         ..=3 => &[],
         4..=6 => &[OUTBOX, HISTORY, INBOUND],
-        7.. => &[OUTBOX, INBOUND],
+        7 => &[OUTBOX, INBOUND],
+        8.. => &[OUTBOX, INBOUND, APPROVALS],
     };
     let now = SystemClock.now().as_unix_millis();
     let db = Database::open(options).await.unwrap();
@@ -181,7 +200,7 @@ fn state(daemon: &Daemon, envelope: &str) -> Value {
 }
 
 /// Connector, rule and messages are there, and nothing moves that was held.
-fn check_what_was_said(daemon: &Daemon) {
+fn check_what_was_said(daemon: &Daemon, schema: i64) {
     let channel = daemon.get(ECHO);
     let (settings, queue) = (&channel["settings"], &channel["queue"]);
     assert_eq!(
@@ -210,26 +229,28 @@ fn check_what_was_said(daemon: &Daemon) {
         assert_eq!(items["items"][0]["envelope"], envelope);
         assert_eq!(items["items"][0]["operation"]["text"], format!("the text of {envelope}"));
     }
-    let said = daemon.get(&format!("{ECHO}/messages?conversation=general"))["items"].to_string();
-    for text in ["hello", "You said: hello", "the text of delivered", "still there?"] {
-        assert!(said.contains(&format!("\"{text}\"")), "{text}: {said}");
+    let said = daemon.get(SAID)["items"].to_string();
+    let asked = question(schema);
+    for text in
+        [&format!("\"{asked}"), &format!("You said: {asked}"), "\"the text of delivered", LATE]
+    {
+        assert!(said.contains(&format!("{text}\"")), "{text}: {said}");
     }
 }
 
 /// What waits goes out once, what waited for a decision is answered, and the dead rises.
-fn check_what_waits(daemon: &Daemon, data: &Path) {
+fn check_what_waits(daemon: &Daemon, data: &Path, schema: i64) {
     let ledger = || std::fs::read_to_string(data.join("connectors/ledger")).unwrap();
     let before = ledger().lines().count();
     assert_eq!(daemon.ask("POST", &format!("{ECHO}/queue/resume"), &Value::Null).status, 200);
     let replay = format!("{ECHO}/dead-letters/dead/0/replay");
     assert_eq!(daemon.ask("POST", &replay, &Value::Null).status, 200);
-    let said = format!("{ECHO}/messages?conversation=general");
-    daemon.until(&said, |said| said["items"].to_string().contains("You said: still there?"));
+    daemon.until(SAID, |said| said["items"].to_string().contains(&format!("You said: {LATE}")));
     daemon.until(ECHO, |channel| channel["waiting"] == 0 && channel["queue"]["sending"] == 0);
     let ledger = ledger();
     for text in [
-        "\"You said: hello",
-        "You said: still there?",
+        &format!("You said: {}", question(schema)),
+        &format!("You said: {LATE}"),
         "the text of delivered",
         "the text of dead",
         "the text of waiting-1",
@@ -238,6 +259,16 @@ fn check_what_waits(daemon: &Daemon, data: &Path) {
         assert_eq!(ledger.matches(&format!("{text}\"")).count(), 1, "{text}: {ledger}");
     }
     assert_eq!(ledger.lines().count(), before + 4, "{ledger}");
+}
+
+/// A run that waited for a yes goes on with it.
+fn check_what_was_wished(daemon: &Daemon, data: &Path) {
+    let question = daemon.question();
+    let run = question["asker"]["run"].as_str().unwrap();
+    assert_eq!(daemon.decide(&question, "approve").status, 200);
+    daemon.until_run(run, "completed");
+    let written = std::fs::read_to_string(data.join("workspaces/default/notes.txt")).unwrap();
+    assert_eq!(written, "buy milk");
 }
 
 async fn check_blob(options: OpenOptions) {

@@ -11,7 +11,7 @@ use palyra_storage::{Database, JournalStore, StorageConfig, SystemClock};
 use palyra_testkit::process::{Builder, Process};
 use serde_json::{Value, json};
 
-use super::{BLOB, ECHO, Known, at_schema, fixtures, with_key};
+use super::{BLOB, ECHO, Known, LATE, SAID, WISH, at_schema, fixtures, question, with_key};
 use crate::daemon::{Answer, Daemon, LIMIT};
 
 const CONFIG: &str = "# Others watch this machine.\n[http]\nopen_metrics = true\n";
@@ -65,8 +65,12 @@ fn lived(builder: Builder, data: &Path) -> i64 {
     let mut daemon = Daemon::of(builder.args(ports));
     let schema = schema_of(&daemon.process);
     let known = serde_json::to_string_pretty(&live(&daemon, schema)).unwrap();
+    let agents = daemon.local("GET", "/admin/v1/agents", "").status == 200;
     if schema >= 6 {
-        talk(&daemon);
+        talk(&daemon, schema, agents);
+    }
+    if agents {
+        wish(&daemon);
     }
     daemon.process.terminate(LIMIT).unwrap();
     std::fs::write(data.join("known.json"), known + "\n").unwrap();
@@ -140,7 +144,7 @@ fn set(daemon: &Daemon, settings: &Value, queue: &Value) {
 }
 
 /// Messages in every state that lasts.
-fn talk(daemon: &Daemon) {
+fn talk(daemon: &Daemon, schema: i64, agents: bool) {
     let queue = json!({ "max_attempts": 1, "look_after": "1ms", "max_looks": 1 });
     set(daemon, &json!({}), &queue);
     let rule =
@@ -151,9 +155,11 @@ fn talk(daemon: &Daemon) {
         "/admin/v1/router/rules",
         &json!({ "channel": "echo:default", "rule": rule }),
     );
-    let question = json!({ "conversation": "general", "text": "hello", "message": "question" });
-    let answer = sent(daemon, "POST", &format!("{ECHO}/test"), &question);
+    let text = question(schema);
+    let asked = json!({ "conversation": "general", "text": text, "message": "question" });
+    let answer = sent(daemon, "POST", &format!("{ECHO}/test"), &asked);
     assert_eq!(answer["routed"], true, "{answer}");
+    daemon.until(SAID, |said| said["items"].to_string().contains(&format!("You said: {text}")));
     send(daemon, "general", "delivered");
     daemon.until(ECHO, |channel| channel["waiting"] == 0);
 
@@ -172,10 +178,24 @@ fn talk(daemon: &Daemon) {
     sent(daemon, "POST", &format!("{ECHO}/queue/pause"), &json!({ "reason": "an upgrade" }));
     send(daemon, "general", "waiting-1");
     send(daemon, "elsewhere", "waiting-2");
-    // There is no room for an answer, so nothing is decided about it.
-    let late = json!({ "conversation": "general", "text": "still there?", "message": "late" });
+    // There is no room for an answer: before there were agents nothing was decided about it, since
+    // then their run waits for room.
+    let late = json!({ "conversation": "general", "text": LATE, "message": "late" });
     let kept = sent(daemon, "POST", &format!("{ECHO}/test"), &late);
-    assert_eq!(kept["reason"], Value::Null, "{kept}");
+    assert_eq!(kept["routed"], agents, "{kept}");
+    if agents {
+        let runs = daemon.get("/admin/v1/runs");
+        let id = runs["items"][0]["id"].as_str().unwrap();
+        daemon.until(&format!("/admin/v1/runs/{id}/tape"), |tape| {
+            tape["items"].to_string().contains("its channel is full")
+        });
+    }
+}
+
+/// A run that asks somebody, and nobody has answered.
+fn wish(daemon: &Daemon) {
+    let run = daemon.say(&daemon.begin(), WISH);
+    daemon.until_run(&run, "waiting_for_approval");
 }
 
 /// What no request of a daemon makes yet: a blob that is held, an event, and a sealed segment of

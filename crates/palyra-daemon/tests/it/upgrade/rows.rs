@@ -41,7 +41,7 @@ fn never_filled(schema: i64) -> &'static [&'static str] {
             "inbound_cursors",
         ],
         // Nothing ran the engine, and echo has no connection to take up again.
-        8 | 9 => &[
+        8 => &[
             "blob_trash",
             "inbound_cursors",
             "connector_resume",
@@ -54,7 +54,14 @@ fn never_filled(schema: i64) -> &'static [&'static str] {
             "budgets",
             "budget_reservations",
         ],
-        _ => &["blob_trash", "inbound_cursors", "connector_resume"],
+        // Signals and reservations are there as long as a worker has a run.
+        _ => &[
+            "blob_trash",
+            "inbound_cursors",
+            "connector_resume",
+            "run_signals",
+            "budget_reservations",
+        ],
     }
 }
 
