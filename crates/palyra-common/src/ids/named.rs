@@ -16,20 +16,20 @@ pub const MAX_NAME_CHARS: usize = 128;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
 pub enum NameParseError {
     /// There is no character.
-    #[error("a {kind} id has at least one character")]
+    #[error("{kind} ids have at least one character")]
     Empty {
         /// What the id was to name.
         kind: &'static str,
     },
     /// There are too many characters.
-    #[error("a {kind} id has at most 128 characters")]
+    #[error("{kind} ids have at most 128 characters")]
     TooLong {
         /// What the id was to name.
         kind: &'static str,
     },
     /// A character that is not allowed.
     #[error(
-        "{found:?} at position {position} is not allowed in a {kind} id, only ASCII letters, digits and .:_- are"
+        "{found:?} at position {position} is not allowed in {kind} ids, only ASCII letters, digits and .:_- are"
     )]
     Character {
         /// What the id was to name.

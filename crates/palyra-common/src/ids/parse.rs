@@ -3,7 +3,7 @@ use ulid::{ULID_LEN, Ulid};
 
 /// A text that is not an id of the kind that was asked for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
-#[error("not a {kind} id: {problem}")]
+#[error("no {kind} id: {problem}")]
 pub struct IdParseError {
     /// What the id was to name.
     pub kind: &'static str,

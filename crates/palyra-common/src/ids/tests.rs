@@ -23,7 +23,7 @@ fn serialises_as_its_text() {
     assert_eq!(serde_json::to_string(&id).unwrap(), format!("\"{TEXT}\""));
     assert_eq!(serde_json::from_str::<SessionId>(&format!("\"{TEXT}\"")).unwrap(), id);
     let refused = serde_json::from_str::<SessionId>("\"short\"").unwrap_err().to_string();
-    assert!(refused.contains("not a session id: it has 5 characters"), "{refused}");
+    assert!(refused.contains("no session id: it has 5 characters"), "{refused}");
 }
 
 #[test]

@@ -32,6 +32,7 @@ pub(crate) struct ListArguments {
 #[derive(Debug, clap::Args)]
 #[command(
     verbatim_doc_comment,
+    group(clap::ArgGroup::new("what").required(true).args(["delivered", "resend"])),
     after_help = "\
 Examples:
   palyra channels unknown resolve echo:default send-01HZ --delivered
@@ -45,7 +46,7 @@ pub(crate) struct ResolveArguments {
     #[arg(value_name = "MESSAGE")]
     message: Entry,
     /// It arrived
-    #[arg(long, required_unless_present = "resend", conflicts_with = "resend")]
+    #[arg(long)]
     delivered: bool,
     /// It did not arrive: send it again
     #[arg(long)]
