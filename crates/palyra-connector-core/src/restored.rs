@@ -30,7 +30,7 @@ pub fn settle_what_came_back(tx: &mut Tx<'_>, now: Timestamp) -> Result<CameBack
     connector_resume::clear(tx)?;
     let mut held = 0;
     for connector in connectors::all(tx)? {
-        let count = outbox::count_aside(tx, &connector.id, OutboxState::Held, u32::MAX)?;
+        let count = outbox::aside::count(tx, &connector.id, OutboxState::Held, u32::MAX)?;
         held += count.max(0).unsigned_abs();
     }
     Ok(CameBack { in_doubt, held, set_aside: set_aside(tx, now)? })

@@ -17,7 +17,7 @@ pub fn rules() -> Vec<Rule> {
         Rule {
             table: "outbox",
             keep: keep(KEYS_KEPT),
-            step: |tx, step| store::outbox::sweep(tx, step.before, step.limit),
+            step: |tx, step| store::outbox::aside::sweep(tx, step.before, step.limit),
         },
         Rule {
             table: "outbox_lanes",

@@ -81,6 +81,12 @@ pub const MIGRATIONS: &[Migration] = &[
         oldest_binary: 9,
         text: include_str!("../migrations/0009_names_and_places.sql"),
     },
+    Migration {
+        version: 10,
+        name: "lanes as history",
+        oldest_binary: 10,
+        text: include_str!("../migrations/0010_lanes_as_history.sql"),
+    },
 ];
 
 /// The newest schema that this program knows.

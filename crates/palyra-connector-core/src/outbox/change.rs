@@ -83,7 +83,9 @@ impl Changing<'_> {
             Place::Tail => {
                 let (connector, conversation) = (&stored.key.connector, &stored.conversation);
                 let places = outbox_lanes::append(tx, connector, conversation, 1, self.now)?;
-                (next.lane_seq, next.aside) = (Some(places.first), false);
+                let gone = || StorageError::internal("an entry has no connector");
+                next.lane_seq = Some(places.ok_or_else(gone)?.first);
+                (next.aside, next.late) = (false, false);
                 outbox::save(tx, &next)?;
                 // Appending has counted it already.
                 return Ok(-was_in_lane);
@@ -183,7 +185,7 @@ impl Changing<'_> {
             return Ok(0);
         }
         let entry = if aside { part.entry } else { self.returned(part) };
-        let next = Stored { aside, entry, changed_at: self.now, ..part.clone() };
+        let next = Stored { aside, late: true, entry, changed_at: self.now, ..part.clone() };
         outbox::save(tx, &next)?;
         Ok(if aside { -1 } else { 1 })
     }

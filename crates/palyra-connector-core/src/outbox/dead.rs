@@ -74,7 +74,7 @@ impl Outbox {
         envelope: &EnvelopeId,
     ) -> Result<Vec<DeadLetterRecord>, ChannelError> {
         let (id, name) = (connector.clone(), envelope.clone());
-        let found = self.db.read(move |tx| outbox::dead_parts(tx, &id, &name)).await?;
+        let found = self.db.read(move |tx| outbox::aside::dead_parts(tx, &id, &name)).await?;
         if found.is_empty() {
             let (connector, envelope) = (connector.clone(), envelope.clone());
             return Err(ChannelError::NoDeadLetter { connector, envelope });

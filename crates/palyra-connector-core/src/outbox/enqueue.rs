@@ -1,3 +1,4 @@
+use palyra_common::queue::QueueSettings;
 use palyra_common::runtime_contracts::OutboxState;
 use palyra_common::time::Timestamp;
 use palyra_policy::outbox::{Entry, Repeat, Rules};
@@ -33,36 +34,41 @@ pub fn enqueue(
         parts => return Err(ChannelError::Parts { parts, most: MAX_PARTS }),
     };
     let (connector, conversation) = (&envelope.connector, &envelope.conversation);
-    let queue = connectors::queue(tx, connector)?
-        .ok_or_else(|| ChannelError::NoConnector(connector.clone()))?;
-    // Only what an attempt does depends on the platform.
-    let (rules, moment) = (Rules::of(&queue.settings, Repeat::Never), queue.moment(now));
-    let mut depth = 0;
-    let (entry, first_seq) = match envelope.release {
-        Release::AfterApproval => (Entry::held(&rules), None),
+    let nobody = || ChannelError::NoConnector(connector.clone());
+    let (entry, first_seq, exceeded) = match envelope.release {
+        Release::AfterApproval => {
+            let queue = connectors::queue(tx, connector)?.ok_or_else(nobody)?;
+            (Entry::held(&rules(&queue.settings)), None, None)
+        }
         Release::AtOnce => {
             // This locks the lane: of two who enqueue the same, the second sees the first.
             let places = outbox_lanes::append(tx, connector, conversation, count, now)?;
-            depth = places.depth;
-            (Entry::pending(&rules, moment), Some(places.first))
+            let places = places.ok_or_else(nobody)?;
+            let most = places.settings.max_waiting;
+            let entry = Entry::pending(&rules(&places.settings), places.clock.moment(now));
+            (entry, Some(places.first), (places.depth > i64::from(most)).then_some(most))
         }
     };
     let known = add_parts(tx, envelope, entry, first_seq, now)?;
-    match (known, first_seq) {
-        (Some(state), Some(_)) => {
+    match (known, first_seq, exceeded) {
+        (Some(state), Some(_), _) => {
             outbox_lanes::refresh(tx, connector, conversation, -i64::from(count))?;
             Ok(Enqueued::Before(state))
         }
-        (Some(state), None) => Ok(Enqueued::Before(state)),
-        (None, _) if depth > i64::from(queue.settings.max_waiting) => {
-            let (conversation, most) = (conversation.clone(), queue.settings.max_waiting);
-            Err(ChannelError::LaneFull { conversation, most })
+        (Some(state), None, _) => Ok(Enqueued::Before(state)),
+        (None, _, Some(most)) => {
+            Err(ChannelError::LaneFull { conversation: conversation.clone(), most })
         }
-        (None, _) => {
+        (None, _, None) => {
             tx.notify(TOPIC);
             Ok(Enqueued::Now)
         }
     }
+}
+
+/// Only what an attempt does depends on the platform.
+fn rules(queue: &QueueSettings) -> Rules {
+    Rules::of(queue, Repeat::Never)
 }
 
 /// The state of the first part if it was there already, or some part of it still is.
@@ -87,6 +93,7 @@ fn add_parts(
             conversation: envelope.conversation.clone(),
             lane_seq: first_seq.map(|first| first + i64::from(part)),
             aside: first_seq.is_none(),
+            late: first_seq.is_none(),
             entry,
             attempt_token: None,
             operation: operation.clone(),

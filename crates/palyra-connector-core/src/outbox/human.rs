@@ -24,7 +24,9 @@ impl Outbox {
         limit: u32,
     ) -> Result<Vec<Stored>, StorageError> {
         let connector = connector.clone();
-        self.db.read(move |tx| outbox::aside(tx, &connector, state, after.as_ref(), limit)).await
+        self.db
+            .read(move |tx| outbox::aside::of_state(tx, &connector, state, after.as_ref(), limit))
+            .await
     }
 
     /// One entry that has not ended.
@@ -80,7 +82,7 @@ impl Outbox {
         let decide = move |tx: &mut Tx<'_>| -> Result<OutboxState, ChannelError> {
             let queue = known_queue(tx, &key.connector)?;
             let key = match event {
-                Event::Replayed => outbox::first_dead_part(tx, &key)?,
+                Event::Replayed => outbox::aside::first_dead_part(tx, &key)?,
                 _ => key.clone(),
             };
             let Some(stored) = outbox::lock(tx, &key)? else {

@@ -77,7 +77,7 @@ impl Outbox {
 fn view(tx: &mut Tx<'_>, connector: &Connector, now: Timestamp) -> Result<QueueView, StorageError> {
     let waiting = outbox_lanes::waiting(tx, &connector.id, now)?;
     let most = u32::try_from(COUNTED).unwrap_or(u32::MAX);
-    let mut aside = |state| outbox::count_aside(tx, &connector.id, state, most);
+    let mut aside = |state| outbox::aside::count(tx, &connector.id, state, most);
     let (held, unknown) = (aside(OutboxState::Held)?, aside(OutboxState::Unknown)?);
     let (dead, parked) = (aside(OutboxState::Dead)?, aside(OutboxState::Pending)?);
     let count = |number: i64| number.max(0).unsigned_abs();

@@ -49,7 +49,7 @@ impl Outbox {
     ) -> Result<Vec<(EntryKey, i64)>, ChannelError> {
         let id = connector.clone();
         let dead = move |tx: &mut Tx<'_>| match connectors::queue(tx, &id)? {
-            Some(_) => outbox::dead(tx, &id, reason, MAX_REPLAYED).map(Some),
+            Some(_) => outbox::aside::dead(tx, &id, reason, MAX_REPLAYED).map(Some),
             None => Ok(None),
         };
         let found = self.db.read(dead).await?;
@@ -77,7 +77,7 @@ impl Outbox {
                 // A part that died with one before it was replayed with that.
                 let is = outbox::one(tx, key)?.filter(|is| is.version == *version);
                 let Some(is) = is else { continue };
-                let key = outbox::first_dead_part(tx, &is.key)?;
+                let key = outbox::aside::first_dead_part(tx, &is.key)?;
                 let Some(stored) = outbox::lock(tx, &key)? else { continue };
                 let changing = Changing { queue: &queue, rules, now, chance: dice.roll() };
                 let changed = changing.apply(tx, &stored, Event::Replayed, &Note::default())?;

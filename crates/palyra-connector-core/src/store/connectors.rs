@@ -78,18 +78,30 @@ pub struct Connector {
 #[derive(Debug, Clone)]
 pub(crate) struct Queue {
     pub(crate) settings: QueueSettings,
-    stopped_since: Option<Timestamp>,
-    stopped_before: Duration,
+    clock: QueueClock,
     /// Whether anything may go out now.
     pub(crate) open: bool,
     /// What the adapter is told, unread.
     told: String,
 }
 
-impl Queue {
-    pub(crate) fn moment(&self, now: Timestamp) -> Moment {
+/// The clock by which what waits in a queue grows old.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct QueueClock {
+    pub(crate) stopped_since: Option<Timestamp>,
+    pub(crate) stopped_before: Duration,
+}
+
+impl QueueClock {
+    pub(crate) fn moment(self, now: Timestamp) -> Moment {
         let connector = connector_time(now, self.stopped_since, self.stopped_before);
         Moment { now, connector }
+    }
+}
+
+impl Queue {
+    pub(crate) fn moment(&self, now: Timestamp) -> Moment {
+        self.clock.moment(now)
     }
 
     /// Whether what goes out now goes out through an adapter that was told this.
@@ -146,8 +158,7 @@ pub(crate) fn queue(tx: &mut Tx<'_>, id: &ConnectorId) -> Result<Option<Queue>, 
     tx.query_opt(&QUEUE, params![id.as_str()], |row| {
         Ok(Queue {
             settings: from_json(row, 0)?,
-            stopped_since: row.get(1)?,
-            stopped_before: row.get(2)?,
+            clock: QueueClock { stopped_since: row.get(1)?, stopped_before: row.get(2)? },
             open: row.get::<i64>(3)? != 0
                 && row.get::<Option<i64>>(4)?.is_none()
                 && row.parse::<ConnectorReadiness>(5)? == ConnectorReadiness::Ready,

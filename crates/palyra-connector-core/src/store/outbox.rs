@@ -1,12 +1,13 @@
 //! `outbox`: what is to go out, and what became of it.
 
+pub(crate) mod aside;
 pub(crate) mod ended;
 
-use palyra_common::ids::{ConnectorId, ConversationId, EnvelopeId};
-use palyra_common::runtime_contracts::{DeadLetterReason, OutboxState, RetryClass};
+use palyra_common::ids::{ConnectorId, ConversationId};
+use palyra_common::runtime_contracts::{DeadLetterReason, RetryClass};
 use palyra_common::time::Timestamp;
 use palyra_policy::outbox::Entry;
-use palyra_storage::{Param, Row, Sql, StorageError, Tx, claim_sql, params, sql};
+use palyra_storage::{Param, Row, Sql, StorageError, Tx, params, sql};
 
 use super::{from_json, to_json};
 use crate::operation::{EntryKey, Operation};
@@ -60,6 +61,7 @@ macro_rules! columns {
         )
     };
 }
+use columns;
 
 const ADD: Sql = sql!(
     "INSERT INTO outbox (connector_id, envelope_id, part, conversation, lane_seq, place, state,
@@ -96,21 +98,41 @@ const SAVE: Sql = sql!(
      WHERE connector_id = $1 AND envelope_id = $2 AND part = $3"
 );
 
+/// The entry at a place in a lane, if it is still in it. SQLite would note first which rows it has
+/// found and how they were, unless it is told that there is one.
+macro_rules! at_place {
+    (sqlite) => {
+        "rowid = (SELECT rowid FROM outbox
+             WHERE connector_id = $1 AND conversation = $2 AND lane_seq = $3) AND place <= 0"
+    };
+    (postgres) => {
+        "outbox.connector_id = $1 AND outbox.conversation = $2 AND lane_seq = $3
+             AND place <= 0"
+    };
+}
+pub(super) use at_place;
+
+macro_rules! begin {
+    ($engine:tt) => {
+        concat!(
+            "UPDATE outbox SET state = 'sending', first_attempt_at = $5, due_at = NULL,
+                 attempt_token = $6, changed_at = $7, version = version + 1
+             WHERE version = $4 AND ",
+            at_place!($engine)
+        )
+    };
+}
+
 /// Only whoever read this version may write on the strength of it. Found by its place in the lane,
 /// where it was read, and not by its key, which would have to be looked up.
-const BEGIN: Sql = sql!(
-    "UPDATE outbox SET state = 'sending', first_attempt_at = $5, due_at = NULL,
-         attempt_token = $6, changed_at = $7, version = version + 1
-     WHERE connector_id = $1 AND conversation = $2 AND lane_seq = $3 AND place = 0
-         AND version = $4"
-);
+const BEGIN: Sql = sql!(sqlite: begin!(sqlite), postgres: begin!(postgres));
 
 const DUE_HEADS: Sql = sql!(concat!(
     "SELECT ",
     columns!("o."),
     " FROM outbox_lanes l
      JOIN outbox o ON o.connector_id = l.connector_id AND o.conversation = l.conversation
-         AND o.lane_seq = l.head_seq AND o.place = 0
+         AND o.lane_seq = l.head_seq AND o.place <= 0
      WHERE l.connector_id = $1 AND l.due_at <= $2
      ORDER BY l.due_at LIMIT $3"
 ));
@@ -132,51 +154,11 @@ const OWN: Sql = sql!(concat!(
      ORDER BY envelope_id, part LIMIT $3"
 ));
 
-/// The first part that died with the one that is given, or before it.
-const FIRST_DEAD: Sql = sql!(
-    "SELECT min(part) FROM outbox
-     WHERE connector_id = $1 AND envelope_id = $2 AND part <= $3 AND place = 1 AND state = 'dead'"
-);
-
-const ASIDE: Sql = sql!(concat!(
-    "SELECT ",
-    columns!(""),
-    " FROM outbox
-     WHERE connector_id = $1 AND place = 1 AND state = $2
-         AND (changed_at, envelope_id, part) > ($3, $4, $5)
-     ORDER BY changed_at, envelope_id, part LIMIT $6"
-));
-
-const DEAD: Sql = sql!(
-    "SELECT envelope_id, part, version FROM outbox
-     WHERE connector_id = $1 AND place = 1 AND state = 'dead' AND ($2 = '' OR death = $2)
-     ORDER BY changed_at, envelope_id, part LIMIT $3"
-);
-
-const DEAD_PARTS: Sql = sql!(concat!(
-    "SELECT ",
-    columns!(""),
-    " FROM outbox
-     WHERE connector_id = $1 AND envelope_id = $2 AND place = 1 AND state = 'dead' ORDER BY part"
-));
-
-const COUNT_ASIDE: Sql = sql!(
-    "SELECT count(*) FROM (SELECT 1 FROM outbox
-         WHERE connector_id = $1 AND place = 1 AND state = $2 LIMIT $3) AS counted"
-);
-
 /// Whatever has not ended and waits for nobody's decision.
 const DOUBT_ALL: Sql = sql!(
     "UPDATE outbox SET state = 'unknown', place = 1, doubtful = 1, due_at = NULL,
          attempt_token = NULL, last_error = $2, changed_at = $1, version = version + 1
-     WHERE state IN ('pending', 'sending') OR (state = 'unknown' AND place = 0)"
-);
-
-const SWEEP: Sql = claim_sql!(
-    "DELETE FROM outbox WHERE (connector_id, envelope_id, part) IN (
-         SELECT connector_id, envelope_id, part FROM outbox
-         WHERE state = 'dead' AND place = 1 AND changed_at < $1 ORDER BY changed_at LIMIT $2",
-    ")"
+     WHERE state IN ('pending', 'sending') OR (state = 'unknown' AND place <= 0)"
 );
 
 /// An entry as it is kept.
@@ -190,6 +172,8 @@ pub struct Stored {
     pub lane_seq: Option<i64>,
     /// Whether it has stepped aside.
     pub aside: bool,
+    /// Whether it is aside or was, and others of its lane have gone before it.
+    pub late: bool,
     /// What decides its fate.
     pub entry: Entry,
     /// The fencing token of whoever makes the attempt under way.
@@ -210,6 +194,15 @@ pub struct Stored {
     pub version: i64,
 }
 
+/// Where an entry stands that has not ended: in its lane, in it again, or aside.
+fn place(stored: &Stored) -> i64 {
+    match (stored.aside, stored.late) {
+        (true, _) => 1,
+        (false, true) => -1,
+        (false, false) => 0,
+    }
+}
+
 /// Says whether it was not there yet.
 pub(crate) fn add(tx: &mut Tx<'_>, stored: &Stored) -> Result<bool, StorageError> {
     let Stored { key, entry, .. } = stored;
@@ -220,7 +213,7 @@ pub(crate) fn add(tx: &mut Tx<'_>, stored: &Stored) -> Result<bool, StorageError
         key.part,
         stored.conversation.as_str(),
         stored.lane_seq,
-        stored.aside,
+        place(stored),
         entry.state.as_str(),
         entry.attempt_limit,
         entry.due_at,
@@ -238,7 +231,7 @@ pub(crate) fn save(tx: &mut Tx<'_>, stored: &Stored) -> Result<(), StorageError>
         key.envelope.as_str(),
         key.part,
         stored.lane_seq,
-        stored.aside,
+        place(stored),
         entry.state.as_str(),
         entry.attempts,
         entry.attempt_limit,
@@ -317,13 +310,6 @@ pub(crate) fn left_behind(
     tx.query(statement, params![connector.as_str(), token, limit], |row| read(row, connector))
 }
 
-/// Where to begin a replay of a dead entry: its parts go out in order, or not at all.
-pub(crate) fn first_dead_part(tx: &mut Tx<'_>, key: &EntryKey) -> Result<EntryKey, StorageError> {
-    let first: Option<i64> = tx.query_one(&FIRST_DEAD, &key_params(key), |row| row.get(0))?;
-    let part = first.and_then(|part| u32::try_from(part).ok()).unwrap_or(key.part);
-    Ok(EntryKey { part, ..key.clone() })
-}
-
 /// Who made attempts that are not under way any more.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Whose {
@@ -333,68 +319,9 @@ pub(crate) enum Whose {
     Ours(i64),
 }
 
-/// Entries of one state that have stepped aside, oldest first, behind `after`.
-pub(crate) fn aside(
-    tx: &mut Tx<'_>,
-    connector: &ConnectorId,
-    state: OutboxState,
-    after: Option<&(Timestamp, EntryKey)>,
-    limit: u32,
-) -> Result<Vec<Stored>, StorageError> {
-    let (at, envelope, part) = match after {
-        Some((at, key)) => (*at, key.envelope.as_str(), i64::from(key.part)),
-        None => (Timestamp::MIN, "", -1),
-    };
-    let params = params![connector.as_str(), state.as_str(), at, envelope, part, limit];
-    tx.query(&ASIDE, params, |row| read(row, connector))
-}
-
-/// Some dead entries, oldest first, of one reason or of all, each with its version.
-pub(crate) fn dead(
-    tx: &mut Tx<'_>,
-    connector: &ConnectorId,
-    reason: Option<DeadLetterReason>,
-    limit: u32,
-) -> Result<Vec<(EntryKey, i64)>, StorageError> {
-    let reason = reason.map_or("", DeadLetterReason::as_str);
-    tx.query(&DEAD, params![connector.as_str(), reason, limit], |row| {
-        let part: i64 = row.get(1)?;
-        let part = u32::try_from(part).unwrap_or(u32::MAX);
-        let key = EntryKey { connector: connector.clone(), envelope: row.parse(0)?, part };
-        Ok((key, row.get(2)?))
-    })
-}
-
-/// The parts of an envelope that are dead, in order.
-pub(crate) fn dead_parts(
-    tx: &mut Tx<'_>,
-    connector: &ConnectorId,
-    envelope: &EnvelopeId,
-) -> Result<Vec<Stored>, StorageError> {
-    tx.query(&DEAD_PARTS, params![connector.as_str(), envelope.as_str()], |row| {
-        read(row, connector)
-    })
-}
-
-/// How many entries of one state have stepped aside, as far as `most`.
-pub(crate) fn count_aside(
-    tx: &mut Tx<'_>,
-    connector: &ConnectorId,
-    state: OutboxState,
-    most: u32,
-) -> Result<i64, StorageError> {
-    let params = params![connector.as_str(), state.as_str(), most];
-    tx.query_one(&COUNT_ASIDE, params, |row| row.get(0))
-}
-
 /// Sets everything aside that would go out by itself, as unknown. Says how many that were.
 pub(crate) fn doubt_all(tx: &mut Tx<'_>, now: Timestamp, error: &str) -> Result<u64, StorageError> {
     tx.execute(&DOUBT_ALL, params![now, error])
-}
-
-/// Removes some dead entries that nobody has looked at since `before`.
-pub(crate) fn sweep(tx: &mut Tx<'_>, before: Timestamp, limit: u32) -> Result<u64, StorageError> {
-    tx.execute(&SWEEP, params![before, limit])
 }
 
 pub(super) fn key_params(key: &EntryKey) -> [Param<'_>; 3] {
@@ -415,6 +342,7 @@ fn read(row: &Row<'_>, connector: &ConnectorId) -> Result<Stored, StorageError> 
         })
     };
     let flag = |index| Ok::<_, StorageError>(row.get::<i64>(index)? != 0);
+    let place: i64 = row.get(4)?;
     let key = EntryKey { connector: connector.clone(), envelope: row.parse(0)?, part: number(1)? };
     let entry = Entry {
         state: row.parse(5)?,
@@ -430,7 +358,8 @@ fn read(row: &Row<'_>, connector: &ConnectorId) -> Result<Stored, StorageError> 
         key,
         conversation: row.parse(2)?,
         lane_seq: row.get(3)?,
-        aside: flag(4)?,
+        aside: place == 1,
+        late: place != 0,
         entry,
         attempt_token: row.get(13)?,
         operation: from_json(row, 14)?,

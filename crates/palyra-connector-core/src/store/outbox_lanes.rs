@@ -2,50 +2,99 @@
 //! however much waits.
 
 use palyra_common::ids::{ConnectorId, ConversationId, EnvelopeId};
+use palyra_common::queue::QueueSettings;
 use palyra_common::time::Timestamp;
-use palyra_storage::{Sql, StorageError, Tx, claim_sql, lock_sql, params, sql};
+use palyra_storage::{Row, Sql, StorageError, Tx, claim_sql, lock_sql, params, sql};
+
+use super::connectors::QueueClock;
+use super::from_json;
+
+/// What the queue needs to know of the connector: a statement of its own would be another way there
+/// and back.
+macro_rules! places {
+    () => {
+        " RETURNING next_seq, depth, (SELECT queue FROM connectors WHERE id = $1),
+             (SELECT stopped_since FROM connectors WHERE id = $1),
+             (SELECT stopped_before FROM connectors WHERE id = $1)"
+    };
+}
+
+macro_rules! append {
+    ($first:literal, $which:literal) => {
+        concat!(
+            "UPDATE outbox_lanes SET ",
+            $first,
+            " next_seq = next_seq + $3, depth = depth + $3
+             WHERE connector_id = $1 AND conversation = $2",
+            $which,
+            places!()
+        )
+    };
+}
 
 /// Takes places at the end. The row stays locked, so that whoever else wants places in this lane
-/// waits for the commit.
+/// waits for the commit. SQLite changes an index with what it is about, also where that stays the
+/// same, so there an empty lane is another case.
 const APPEND: Sql = sql!(
+    sqlite: append!("", " AND head_seq IS NOT NULL AND $4 IS NOT NULL"),
+    postgres: append!(
+        "head_seq = coalesce(head_seq, next_seq),
+         due_at = CASE WHEN head_seq IS NULL THEN $4 ELSE due_at END,",
+        ""
+    ),
+);
+
+/// The same where nothing is in the lane, or it is new: then it goes on behind what was said. Nothing
+/// is taken of a connector that does not exist.
+const BEGIN: Sql = sql!(concat!(
     "INSERT INTO outbox_lanes (connector_id, conversation, next_seq, depth, head_seq, due_at)
-     VALUES ($1, $2, $3, $3, 0, $4)
+     SELECT connectors.id, $2, past.next + $3, $3, past.next, $4 FROM connectors, (
+         SELECT coalesce(max(lane_seq) + 1, 0) AS next FROM outbox
+         WHERE connector_id = $1 AND conversation = $2 AND lane_seq IS NOT NULL) AS past
+     WHERE connectors.id = $1
      ON CONFLICT (connector_id, conversation) DO UPDATE SET
          next_seq = outbox_lanes.next_seq + $3,
          depth = outbox_lanes.depth + $3,
          head_seq = coalesce(outbox_lanes.head_seq, outbox_lanes.next_seq),
-         due_at = CASE WHEN outbox_lanes.head_seq IS NULL THEN $4 ELSE outbox_lanes.due_at END
-     RETURNING next_seq, depth"
-);
+         due_at = CASE WHEN outbox_lanes.head_seq IS NULL THEN $4 ELSE outbox_lanes.due_at END",
+    places!()
+));
 
 /// Locks the lane. Whoever waited for that must look at its entries in a statement of its own: one
 /// that has waited still sees what there was before.
 const LOCK: Sql =
     lock_sql!("SELECT next_seq FROM outbox_lanes WHERE connector_id = $1 AND conversation = $2");
 
-/// One that is being sent stays first, also if one before it comes back from aside meanwhile: of a
-/// conversation one is sent at a time.
+/// Nothing is in a lane before its first but what has come back from aside; and of a conversation one
+/// is sent at a time, so that one under way stays first until it has ended.
 const REFRESH: Sql = sql!(
     "UPDATE outbox_lanes SET depth = depth + $3, (head_seq, due_at) = (
          SELECT lane_seq, due_at FROM outbox
-         WHERE connector_id = $1 AND conversation = $2 AND place = 0 AND lane_seq >= coalesce(
-             (SELECT lane_seq FROM outbox
-              WHERE connector_id = $1 AND conversation = $2 AND place = 0
-                  AND lane_seq = outbox_lanes.head_seq AND state = 'sending'), 0)
+         WHERE connector_id = $1 AND conversation = $2 AND place <= 0 AND lane_seq >= coalesce(
+             (SELECT min(back.lane_seq) FROM outbox AS back
+              WHERE back.connector_id = $1 AND back.conversation = $2 AND back.place = -1
+                  AND (outbox_lanes.head_seq IS NULL OR back.lane_seq < outbox_lanes.head_seq)
+                  AND NOT EXISTS (SELECT 1 FROM outbox AS head
+                      WHERE head.connector_id = $1 AND head.conversation = $2
+                          AND head.lane_seq = outbox_lanes.head_seq AND head.place <= 0
+                          AND head.state = 'sending')),
+             outbox_lanes.head_seq)
          ORDER BY lane_seq LIMIT 1)
      WHERE connector_id = $1 AND conversation = $2"
 );
 
-/// The lane is busy, if this is still its first entry.
+/// The lane is busy, if this is still its first entry. Found by its key: Postgres would rather look
+/// through all that are due, and through those that were since it last cleaned up.
 const TAKE: Sql = sql!(
     "UPDATE outbox_lanes SET due_at = NULL
-     WHERE connector_id = $1 AND conversation = $2 AND head_seq = $3 AND due_at <= $4"
+     WHERE connector_id = $1 AND conversation = $2 AND head_seq = $3
+         AND coalesce(due_at <= $4, 1 = 0)"
 );
 
 macro_rules! heads {
     () => {
         " FROM outbox_lanes l JOIN outbox o ON o.connector_id = l.connector_id
-             AND o.conversation = l.conversation AND o.lane_seq = l.head_seq AND o.place = 0
+             AND o.conversation = l.conversation AND o.lane_seq = l.head_seq AND o.place <= 0
          WHERE l.connector_id = $1 AND l.head_seq IS NOT NULL"
     };
 }
@@ -97,21 +146,34 @@ pub(crate) struct Places {
     pub(crate) first: i64,
     /// How many entries are in the lane with them.
     pub(crate) depth: i64,
+    /// How the queue of the connector is set.
+    pub(crate) settings: QueueSettings,
+    /// The clock of the connector.
+    pub(crate) clock: QueueClock,
 }
 
-/// Takes `count` places at the end of a lane. An empty lane is due at `due`.
+/// Takes `count` places at the end of a lane. An empty lane is due at `due`. Nothing: there is no
+/// such connector.
 pub(crate) fn append(
     tx: &mut Tx<'_>,
     connector: &ConnectorId,
     conversation: &ConversationId,
     count: u32,
     due: Timestamp,
-) -> Result<Places, StorageError> {
+) -> Result<Option<Places>, StorageError> {
     let params = params![connector.as_str(), conversation.as_str(), count, due];
-    tx.query_one(&APPEND, params, |row| {
-        let (next, depth): (i64, i64) = (row.get(0)?, row.get(1)?);
-        Ok(Places { first: next - i64::from(count), depth })
-    })
+    let read = |row: &Row<'_>| {
+        Ok(Places {
+            first: row.get::<i64>(0)? - i64::from(count),
+            depth: row.get(1)?,
+            settings: from_json(row, 2)?,
+            clock: QueueClock { stopped_since: row.get(3)?, stopped_before: row.get(4)? },
+        })
+    };
+    match tx.query_opt(&APPEND, params, read)? {
+        Some(places) => Ok(Some(places)),
+        None => tx.query_opt(&BEGIN, params, read),
+    }
 }
 
 /// What waits in the lanes of a connector.

@@ -17,5 +17,6 @@ mod platform;
 mod queue;
 mod restored;
 mod retention;
+mod said;
 mod supervisor;
 mod world;

@@ -16,7 +16,7 @@ on_every_engine!(
 );
 
 /// Sweeps once at a time and says what went.
-async fn sweep_at(world: &World, days: u64) -> Swept {
+pub(crate) async fn sweep_at(world: &World, days: u64) -> Swept {
     world.clock.set(START + Duration::from_days(days) + Duration::from_mins(1));
     let ttl = Duration::from_secs(10);
     let leases = Leases::new(world.db.clone(), world.clock.clone(), ttl);

@@ -73,6 +73,7 @@ fn message(envelope: &str) -> Stored {
         conversation: "general".parse().unwrap(),
         lane_seq: Some(0),
         aside: false,
+        late: false,
         entry: Entry { first_attempt_at: Some(START), ..entry },
         attempt_token: None,
         operation: Operation::Send { text: CleanText::of("hello", &AsItIs), reply_to: None },

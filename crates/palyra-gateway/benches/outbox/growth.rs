@@ -33,7 +33,7 @@ const FILL_HISTORY: Sql = sql!(
         INSERT INTO outbox (connector_id, envelope_id, part, conversation, lane_seq, place, state,
             attempts, attempt_limit, doubtful, looks, operation, native_message_id, created_at,
             changed_at, version)
-        SELECT 'echo:bench', 'old' || n, 0, 'c' || (n % 200), n, 2, 'delivered',
+        SELECT 'echo:bench', 'old' || n, 0, 'c' || (n % 200), n - 1000000, 2, 'delivered',
             1, 8, 0, 0, '{}', 'n-old' || n, n, n, 2 FROM n",
     postgres: "SELECT $1, $2",
 );

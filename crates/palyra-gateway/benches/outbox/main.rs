@@ -15,6 +15,8 @@ mod parallel;
 mod place;
 mod raw;
 
+type Part = (&'static str, fn(&tokio::runtime::Runtime));
+
 fn main() {
     // `cargo test --benches` only wants to know that it builds.
     if std::env::args().any(|arg| arg == "--test") {
@@ -22,8 +24,17 @@ fn main() {
     }
     let runtime =
         tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build().unwrap();
-    drain::run(&runtime);
-    parallel::run(&runtime);
-    growth::run(&runtime);
-    idle::run(&runtime);
+    let parts: [Part; 4] = [
+        ("drain", drain::run),
+        ("parallel", parallel::run),
+        ("growth", growth::run),
+        ("idle", idle::run),
+    ];
+    // Whoever looks for the cause of a figure names its part, and runs nothing else.
+    let wanted: Vec<_> = std::env::args().skip(1).filter(|arg| !arg.starts_with('-')).collect();
+    for (name, run) in parts {
+        if wanted.is_empty() || wanted.iter().any(|wanted| wanted == name) {
+            run(&runtime);
+        }
+    }
 }

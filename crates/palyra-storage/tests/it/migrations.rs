@@ -3,6 +3,7 @@
 mod at_once;
 pub(crate) mod fixtures;
 mod interrupted;
+mod lanes;
 mod names;
 
 use std::sync::LazyLock;

@@ -3,36 +3,44 @@
 use palyra_common::ids::{ConnectorId, ConversationId, EnvelopeId, NativeMessageId};
 use palyra_common::runtime_contracts::OutboxState;
 use palyra_common::time::Timestamp;
-use palyra_storage::{Param, Sql, StorageError, Tx, claim_sql, params, sql};
+use palyra_storage::{Param, Row, Sql, StorageError, Tx, claim_sql, params, sql};
 
-use super::{Stored, key_params, lane_params};
+use super::{Stored, at_place, key_params, lane_params};
 use crate::operation::{EntryKey, Operation};
 use crate::store::from_json;
 
+/// Where an entry stands that has ended when it was the first of its lane.
+const IN_TURN: i64 = 2;
+/// And one that was aside, and has let others go before it.
+const OUT_OF_TURN: i64 = 4;
+
 const END: Sql = sql!(
-    "UPDATE outbox SET state = $4, place = 2, attempts = $5, native_message_id = $6,
+    "UPDATE outbox SET state = $4, place = $8, attempts = $5, native_message_id = $6,
          due_at = NULL, attempt_token = NULL, changed_at = $7, version = version + 1
      WHERE connector_id = $1 AND envelope_id = $2 AND part = $3"
 );
 
 macro_rules! deliver {
-    ($lane:literal) => {
+    ($engine:tt, $lane:literal) => {
         concat!(
-            "UPDATE outbox SET state = 'delivered', place = 2, attempts = attempts + 1,
-                 native_message_id = $5, due_at = NULL, attempt_token = NULL, changed_at = $6,
-                 version = version + 1 ",
+            "UPDATE outbox SET state = 'delivered', place = CASE place WHEN 0 THEN 2 ELSE 4 END,
+                 attempts = attempts + 1, native_message_id = $5, due_at = NULL,
+                 attempt_token = NULL, changed_at = $6, version = version + 1 ",
             $lane,
-            " WHERE outbox.connector_id = $1 AND outbox.conversation = $2 AND lane_seq = $3
-                 AND place = 0 AND state = 'sending' AND attempt_token = $4"
+            " WHERE attempt_token = $4 AND ",
+            at_place!($engine)
         )
     };
 }
 
-/// Only whoever makes the attempt may say what came of it. On Postgres it takes the lock of the lane
-/// on its way, which the statement about the lane that follows would have to wait for.
+/// Only whoever makes the attempt may say what came of it: an entry has a token as long as one is under
+/// way. That it is being sent is not asked for, or Postgres would look through all that are. There it
+/// takes the lock of the lane on its way, which the statement about the lane that follows would have to
+/// wait for.
 const DELIVER: Sql = sql!(
-    sqlite: deliver!(""),
+    sqlite: deliver!(sqlite, ""),
     postgres: deliver!(
+        postgres,
         "FROM (SELECT 1 FROM outbox_lanes WHERE connector_id = $1 AND conversation = $2 FOR UPDATE)
              AS lane"
     ),
@@ -53,30 +61,43 @@ const ENDED: Sql = sql!(
      WHERE connector_id = $1 AND envelope_id = $2 AND part = $3 AND place >= 2"
 );
 
-/// The newest first, before a time and, at that time, a key.
-const SAID: Sql = sql!(
-    "SELECT envelope_id, part, native_message_id, operation, changed_at FROM outbox
-     WHERE connector_id = $1 AND conversation = $2 AND place = 2 AND state = 'delivered'
-         AND changed_at <= $3
-     ORDER BY changed_at DESC, envelope_id DESC, part DESC LIMIT $4"
-);
+macro_rules! said {
+    ($which:literal) => {
+        concat!(
+            "SELECT envelope_id, part, native_message_id, operation, changed_at FROM outbox
+             WHERE connector_id = $1 AND conversation = $2 AND changed_at <= $3
+                 AND state = 'delivered' AND ",
+            $which,
+            " LIMIT $4"
+        )
+    };
+}
+
+/// The newest first, until a time: what has ended in its turn, in the order of the lane.
+const SAID: Sql = sql!(said!("place = 2 AND lane_seq IS NOT NULL ORDER BY lane_seq DESC"));
+
+/// And what has ended out of it.
+const SAID_LATE: Sql =
+    sql!(said!("place = 4 ORDER BY changed_at DESC, envelope_id DESC, part DESC"));
 
 const ENVELOPE: Sql = sql!(
     "SELECT part, state, attempts, native_message_id, last_error, due_at, changed_at FROM outbox
      WHERE connector_id = $1 AND envelope_id = $2 ORDER BY part"
 );
 
+/// Only what has content has its place in the order of what was said.
 const STRIP: Sql = claim_sql!(
-    "UPDATE outbox SET operation = NULL, place = 3 WHERE (connector_id, envelope_id, part) IN (
+    "UPDATE outbox SET operation = NULL, place = 3, lane_seq = NULL
+     WHERE (connector_id, envelope_id, part) IN (
          SELECT connector_id, envelope_id, part FROM outbox
-         WHERE place = 2 AND changed_at < $1 ORDER BY changed_at LIMIT $2",
+         WHERE place >= 2 AND place IN (2, 4) AND changed_at < $1 LIMIT $2",
     ")"
 );
 
 const SWEEP: Sql = claim_sql!(
     "DELETE FROM outbox WHERE (connector_id, envelope_id, part) IN (
          SELECT connector_id, envelope_id, part FROM outbox
-         WHERE place = 3 AND changed_at < $1 ORDER BY changed_at LIMIT $2",
+         WHERE place >= 2 AND place = 3 AND changed_at < $1 LIMIT $2",
     ")"
 );
 
@@ -95,6 +116,7 @@ pub(crate) fn end(
         ended.entry.attempts.into(),
         name(ended, native),
         ended.changed_at.into(),
+        if ended.late { OUT_OF_TURN } else { IN_TURN }.into(),
     ];
     tx.execute(&END, &params).map(drop)
 }
@@ -168,7 +190,7 @@ pub(crate) fn said(
     limit: u32,
 ) -> Result<Vec<SaidByUs>, StorageError> {
     let params = params![connector.as_str(), conversation.as_str(), until, limit];
-    tx.query(&SAID, params, |row| {
+    let read = |row: &Row<'_>| {
         Ok(SaidByUs {
             envelope: row.parse(0)?,
             part: row.get(1)?,
@@ -176,7 +198,13 @@ pub(crate) fn said(
             operation: from_json(row, 3)?,
             at: row.get(4)?,
         })
-    })
+    };
+    let mut said = tx.query(&SAID, params, read)?;
+    said.extend(tx.query(&SAID_LATE, params, read)?);
+    // Stable: of one moment, the lane knows which was the later one.
+    said.sort_by_key(|said| std::cmp::Reverse(said.at));
+    said.truncate(usize::try_from(limit).unwrap_or(usize::MAX));
+    Ok(said)
 }
 
 /// A part of an envelope, ended or not.

@@ -73,6 +73,10 @@ const MOVED: [(&str, &str, &str, &str); 3] = [
     ("outbox", "aside", "outbox", "place"),
 ];
 
+/// Columns whose values a migration has replaced, and the first schema that has the new ones. Tests of
+/// the storage say which.
+const REPLACED: [(&str, &str, i64); 1] = [("outbox", "lane_seq", 10)];
+
 /// What a column of a row holds, on either engine.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Cell {
@@ -186,6 +190,9 @@ pub(super) fn compare(schema: i64, before: Rows, after: &Rows) {
     for ((table, column), values) in before {
         expected.entry(moved(&table, &column)).or_default().extend(values);
     }
+    expected.retain(|(table, column), _| {
+        !REPLACED.iter().any(|(of, which, since)| table == of && column == which && schema < *since)
+    });
     for ((table, column), values) in expected {
         let found = after.get(&(table.clone(), column.clone()));
         let Some(found) = found else { panic!("schema {schema}: {table}.{column} is gone") };
