@@ -3,6 +3,7 @@
 pub(crate) mod holder;
 mod install;
 mod kept;
+mod last_key;
 mod logs;
 mod preflight;
 mod restart;
@@ -38,6 +39,6 @@ pub(crate) async fn run(context: &Context, command: Command) -> Outcome {
         Command::Status(_) => status::run(context).await,
         Command::Logs(arguments) => logs::run(context, &arguments).await,
         Command::Install(arguments) => install::run(context, arguments).await,
-        Command::Uninstall(arguments) => uninstall::run(context, &arguments),
+        Command::Uninstall(arguments) => uninstall::run(context, &arguments).await,
     }
 }

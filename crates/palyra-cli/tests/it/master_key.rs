@@ -49,6 +49,25 @@ fn a_key_that_is_lost_while_the_daemon_runs_can_be_replaced_as_the_error_says() 
     world.palyra(&["doctor"]).expect(0);
 }
 
+/// The last copy of the key would go with the process.
+#[test]
+fn a_daemon_that_alone_has_the_key_is_not_stopped_unasked() {
+    let world = World::new();
+    let (daemon, file) = with_a_secret(&world);
+    std::fs::rename(&file, world.home().join("away")).unwrap();
+    until("the status tells it", || world.palyra(&["status"]).code == 7);
+    for command in ["stop", "restart"] {
+        let refused = world.palyra(&["daemon", command]).expect(1);
+        assert!(refused.err.contains("nothing was stopped"), "{refused:?}");
+        assert!(refused.err.contains("code: vault/key_only_in_memory"), "{refused:?}");
+        assert!(refused.err.contains("secrets rotate-master"), "{refused:?}");
+        let status = world.palyra(&["status", "--json"]).expect(7).json();
+        assert_eq!(status["pid"], daemon.id(), "it still runs");
+    }
+    world.palyra(&["daemon", "stop", "--yes"]).expect(0);
+    world.palyra(&["status"]).expect(3);
+}
+
 /// As whoever restores a backup needs it, who has nothing but the files of before.
 #[test]
 fn the_doctor_names_the_place_of_the_key_without_a_daemon() {

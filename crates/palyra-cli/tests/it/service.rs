@@ -5,7 +5,7 @@ use std::os::unix::fs::PermissionsExt;
 use std::os::unix::process::CommandExt;
 use std::process::{Child, Command, Stdio};
 
-use crate::world::{Background, FREE_PORTS, World, palyrad, ran};
+use crate::world::{Background, FREE_PORTS, World, palyrad, ran, until};
 
 #[test]
 fn the_unit_is_written_and_what_was_not_done_is_told() {
@@ -247,6 +247,38 @@ fn systemd_is_told_where_it_answers() {
         "--user daemon-reload".to_owned(),
     ];
     assert_eq!(called.lines().collect::<Vec<_>>(), expected);
+}
+
+/// Both would end the process that has it.
+#[test]
+fn a_service_that_alone_has_the_key_is_neither_started_again_nor_removed() {
+    let world = World::new();
+    let (main, calls) = (world.home().join("main"), world.home().join("calls"));
+    let script = format!(
+        "#!/bin/sh
+[ \"$3\" != --property=MainPID ] || {{ read -r main < '{}'; echo \"$main\"; }}
+echo \"$2\" >> '{}'
+",
+        main.display(),
+        calls.display()
+    );
+    systemctl(&world, &script);
+    world.palyra(&["daemon", "install", "--no-start"]).expect(0);
+    let daemon = world.palyrad();
+    std::fs::write(&main, format!("{}\n", daemon.id())).unwrap();
+    world.palyra_reading(&["secrets", "set", "openai"], b"geheim-8161").expect(0);
+    std::fs::rename(world.home().join(".config/palyra"), world.home().join("away")).unwrap();
+    until("the status tells it", || world.palyra(&["status"]).code == 7);
+    std::fs::remove_file(&calls).unwrap();
+    for command in [&["install", "--yes"][..], &["uninstall", "--yes"], &["restart"]] {
+        let refused = world.palyra(&[&["daemon"], command].concat()).expect(1);
+        assert!(refused.err.contains("nothing was stopped"), "{refused:?}");
+        assert!(refused.err.contains("code: vault/key_only_in_memory"), "{refused:?}");
+    }
+    let called = std::fs::read_to_string(&calls).unwrap();
+    assert!(called.lines().all(|call| call == "show"), "{called}");
+    assert!(unit_of(&world).exists());
+    world.palyra(&["daemon", "install", "--no-start"]).expect(0);
 }
 
 #[test]

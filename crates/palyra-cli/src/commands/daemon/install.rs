@@ -6,8 +6,9 @@ use std::time::Duration;
 use palyra_common::data_dir::Outside;
 use serde::Serialize;
 
+use super::running::Seen;
 use super::start::{self, Before};
-use super::{kept, running};
+use super::{kept, last_key, running};
 use crate::context::Context;
 use crate::exit::Exit;
 use crate::failure::{Failure, Outcome};
@@ -74,7 +75,11 @@ pub(super) async fn run(context: &Context, arguments: Arguments) -> Outcome {
         std::fs::canonicalize(&program).map_err(|error| Failure::file(&program, error))?;
     let unit = Unit::of(&data_dir)?;
     refuse_variables(&kept::own_names())?;
-    refuse_if_started_by_hand(context, &data_dir, &unit).await?;
+    let seen = running::seen(context, &data_dir).await?;
+    refuse_if_started_by_hand(&seen, &unit)?;
+    if !arguments.no_start {
+        last_key::respect(&seen, "With --no-start it is not started again")?;
+    }
     respect_others(context, &unit, arguments.yes)?;
     let outside = palyrad::outside(context)?;
     let key = if outside.s3 { S3Key::own()? } else { S3Key::default() };
@@ -129,8 +134,8 @@ fn instead_of(name: &str) -> String {
 }
 
 /// systemd would start a second one, which is refused the data directory.
-async fn refuse_if_started_by_hand(context: &Context, data_dir: &Path, unit: &Unit) -> Outcome {
-    match running::seen(context, data_dir).await?.pid() {
+fn refuse_if_started_by_hand(seen: &Seen, unit: &Unit) -> Outcome {
+    match seen.pid() {
         Some(pid) if !unit.manages(pid) => Err(Failure::conflict(format!(
             "a daemon runs already as process {pid}; stop it first with `palyra daemon stop`"
         ))),

@@ -8,7 +8,7 @@ use serde::Serialize;
 
 use super::kept::{self, Variables};
 use super::preflight::{self, Hindrance};
-use super::{running, start, stop};
+use super::{last_key, running, start, stop};
 use crate::argument::refuse_passwords;
 use crate::context::Context;
 use crate::failure::{Failure, Outcome};
@@ -20,7 +20,8 @@ use crate::service::Unit;
 /// It gets the options that it runs with, or those after --, which replace all of them, and keeps
 /// the PALYRA_ variables of its environment and its key for S3 where yours says nothing else.
 /// Whether it can start again is checked first; if not, it is left running. A daemon that systemd
-/// runs stays with systemd.
+/// runs stays with systemd. One that alone still has the master key is not stopped, unless with
+/// --yes.
 #[derive(Debug, clap::Args)]
 #[command(
     verbatim_doc_comment,
@@ -33,6 +34,9 @@ pub(crate) struct Arguments {
     /// How many seconds to wait, for the end and for the start
     #[arg(long, value_name = "SECONDS", default_value = "60", value_parser = running::wait())]
     wait: u64,
+    /// Also if it alone still has the master key, and all secrets are lost with it
+    #[arg(long)]
+    yes: bool,
     /// Options of palyrad
     #[arg(last = true, value_name = "OPTIONS")]
     options: Vec<OsString>,
@@ -51,10 +55,14 @@ struct Restarted {
 }
 
 pub(super) async fn run(context: &Context, arguments: Arguments) -> Outcome {
-    let Arguments { wait, options } = arguments;
+    let Arguments { wait, yes, options } = arguments;
     let data_dir = context.own_data_dir("daemon restart")?;
     refuse_passwords(&options)?;
-    let before = running::seen(context, &data_dir).await?.pid();
+    let seen = running::seen(context, &data_dir).await?;
+    if !yes {
+        last_key::respect(&seen, stop::ALL_THE_SAME)?;
+    }
+    let before = seen.pid();
     let unit = Unit::of(&data_dir)?;
     let managed = before.is_some_and(|pid| unit.manages(pid));
     if managed && !options.is_empty() {
@@ -76,7 +84,7 @@ pub(super) async fn run(context: &Context, arguments: Arguments) -> Outcome {
     let stopped = if managed {
         before
     } else {
-        stop::stop(context, &stop::Arguments { wait, force: false }).await?
+        stop::stop(context, &stop::Arguments { wait, force: false, yes }).await?
     };
     let told = options.iter().map(|option| {
         // An address may hold a password.

@@ -4,17 +4,21 @@ use std::time::Duration;
 
 use serde_json::json;
 
-use super::holder;
 use super::running::{self, Seen};
+use super::{holder, last_key};
 use crate::context::Context;
 use crate::failure::{Failure, Outcome};
 use crate::service::{self, Unit};
+
+/// What is said of a daemon that has the last copy of the key.
+pub(super) const ALL_THE_SAME: &str = "With --yes it is stopped all the same";
 
 /// Stop the daemon, and wait for its end
 ///
 /// It finishes what it is doing. It is found also where its socket or its data directory was
 /// removed. With --force one that hangs is killed: what it has acknowledged is on the disk, what it
-/// was doing is settled by the next start as after a crash. That none runs is no failure.
+/// was doing is settled by the next start as after a crash. That none runs is no failure. One that
+/// alone still has the master key is not stopped, unless with --yes.
 #[derive(Debug, clap::Args)]
 #[command(
     verbatim_doc_comment,
@@ -27,6 +31,9 @@ pub(crate) struct Arguments {
     /// Kill it if it still runs then
     #[arg(long)]
     pub(super) force: bool,
+    /// Also if it alone still has the master key, and all secrets are lost with it
+    #[arg(long)]
+    pub(super) yes: bool,
 }
 
 pub(super) async fn run(context: &Context, arguments: &Arguments) -> Outcome {
@@ -43,7 +50,12 @@ pub(super) async fn stop(context: &Context, arguments: &Arguments) -> Result<Opt
     let data_dir = context.own_data_dir("daemon stop")?;
     let (number, pid) = match running::seen(context, &data_dir).await? {
         Seen::Nobody => return Ok(None),
-        Seen::Answers(status) => (status.pid, running::process(&data_dir, &status).await?),
+        Seen::Answers(status) => {
+            if !arguments.yes {
+                last_key::respect_of(&status, ALL_THE_SAME)?;
+            }
+            (status.pid, running::process(&data_dir, &status).await?)
+        }
         Seen::Silent(pid) => match running::process_id(pid) {
             Some(process) => (pid, process),
             None => return Ok(None),

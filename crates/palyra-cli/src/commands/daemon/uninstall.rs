@@ -3,6 +3,8 @@
 use palyra_common::ErrorCode;
 use serde::Serialize;
 
+use super::last_key;
+use super::running::{self, Seen};
 use crate::context::Context;
 use crate::exit::Exit;
 use crate::failure::{Failure, Outcome};
@@ -32,7 +34,7 @@ struct Uninstalled {
     not_done: Vec<String>,
 }
 
-pub(super) fn run(context: &Context, arguments: &Arguments) -> Outcome {
+pub(super) async fn run(context: &Context, arguments: &Arguments) -> Outcome {
     let data_dir = context.own_data_dir("daemon uninstall")?;
     let unit = Unit::of(&data_dir)?;
     let path = unit.path().display();
@@ -46,6 +48,12 @@ pub(super) fn run(context: &Context, arguments: &Arguments) -> Outcome {
              is stopped by `palyra daemon stop`"
         );
         return Err(Failure::new(ErrorCode::CommonNotFound, told));
+    }
+    // One that cannot be reached cannot be asked.
+    let seen = running::seen(context, &data_dir).await.unwrap_or(Seen::Nobody);
+    if seen.pid().is_some_and(|pid| unit.manages(pid)) {
+        // That the unit may go does not say that the secrets may.
+        last_key::respect(&seen, "To give them up run `palyra daemon stop --yes` first")?;
     }
     let whose = if unit.is_ours() { "" } else { ", which was written by somebody else" };
     let question = format!("Stop the service and remove {path}{whose}? The data stays.");
