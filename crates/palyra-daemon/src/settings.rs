@@ -50,7 +50,10 @@ pub(crate) async fn change(
     config::write(&file, &text)
         .map_err(|error| Failure::Unwritable { path: file.clone(), error })?;
     drop(lock);
-    let changed = outcome(&after, &keys, not_set);
+    let mut changed = outcome(&after, &keys, not_set);
+    // What is set back to what it was at the start does not wait for another one.
+    let is_in_force = |key: &mut String| after.agrees(&app.started_with, key);
+    changed.applied.extend(changed.needs_restart.extract_if(.., is_in_force));
     apply(app, after)?;
     // It is changed, whether that can be recorded or not.
     if let Err(error) = audit::config_changed(app, actor, &keys).await {

@@ -204,6 +204,76 @@ fn without_a_daemon_nothing_is_in_force_now() {
     assert!(world.palyra(&set).expect(0).out.contains("log.level: in force now"));
 }
 
+/// Whoever sets a value and looks is to see neither that it was lost nor that it is in force.
+#[test]
+fn a_value_that_waits_for_a_restart_is_shown() {
+    let world = World::new();
+    let _daemon = world.palyrad();
+    let get = || world.palyra(&["config", "get", "storage.readers"]).expect(0);
+    let set = |value| world.palyra(&["config", "set", "storage.readers", value]).expect(0).out;
+    let before = get();
+    assert_eq!(before.err, "");
+    assert!(set("17").contains("storage.readers: in force after a restart"));
+    let waits = get();
+    assert_eq!(waits.out, before.out, "it is not in force yet");
+    assert!(waits.err.contains("storage.readers is 17 from the next start on"), "{waits:?}");
+    let told = world.palyra(&["config", "explain", "storage.readers"]).expect(0).out;
+    let next = told.lines().find(|line| line.contains("next start on")).unwrap();
+    assert!(next.contains("17"), "{told}");
+    for show in [&["config", "show"][..], &["config", "show", "--changed"]] {
+        let told = world.palyra(show).expect(0).out;
+        assert!(told.lines().any(|line| line.ends_with("NEXT START")), "{told}");
+        let row = told.lines().find(|line| line.starts_with("storage.readers")).unwrap();
+        assert!(row.ends_with(" 17"), "{row:?}");
+    }
+    let told = set(before.out.trim_end());
+    assert!(told.contains("storage.readers: in force now"), "{told}");
+    assert_eq!(get().err, "");
+    assert!(!world.palyra(&["config", "show"]).expect(0).out.contains("NEXT START"));
+}
+
+#[test]
+fn an_option_without_a_value_is_said_to_have_none() {
+    let world = World::new();
+    let check = || {
+        for key in ["storage.blobs", "models.providers.mine.api_key", "net.allow"] {
+            let got = world.palyra(&["config", "get", key]).expect(0);
+            assert_eq!(got.out, "", "{key}");
+            assert!(got.err.contains(&format!("{key} is not set")), "{got:?}");
+            let value = world.palyra(&["config", "get", key, "--json"]).expect(0);
+            assert_eq!(value.err, "");
+            assert!(value.json()["value"].is_string() || value.json()["value"].is_array());
+        }
+    };
+    check();
+    let _daemon = world.palyrad();
+    check();
+}
+
+#[test]
+fn a_file_that_is_no_toml_is_refused_with_the_place_of_the_mistake() {
+    let world = World::new();
+    std::fs::create_dir(world.data_dir()).unwrap();
+    std::fs::set_permissions(world.data_dir(), PermissionsExt::from_mode(0o700)).unwrap();
+    let file = world.data_dir().join("palyra.toml");
+    let check = || {
+        std::fs::write(&file, "\n[log\nlevel = 5\n").unwrap();
+        for change in
+            [&["config", "set", "log.level", "warn"][..], &["config", "unset", "log.level"]]
+        {
+            let told = world.palyra(change).expect(2).err;
+            assert!(told.contains("line 2, column 5: "), "{told}");
+        }
+    };
+    check();
+    std::fs::remove_file(&file).unwrap();
+    let _daemon = world.palyrad();
+    check();
+    let refused = world.palyra(&["daemon", "restart"]).expect(2).err;
+    assert!(refused.contains("nothing was stopped") && refused.contains("line 2"), "{refused}");
+    assert_eq!(refused.matches("Correct what the message names").count(), 1, "{refused}");
+}
+
 #[test]
 fn a_data_directory_that_is_made_for_the_file_is_private() {
     let world = World::new();

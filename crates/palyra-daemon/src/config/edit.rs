@@ -8,7 +8,7 @@ use palyra_common::{ErrorCode, StableErrorEnvelope};
 use toml_edit::{Array, DocumentMut, Item, Table, TableLike, Value};
 
 use super::layers::{self, Origin};
-use super::{lock, options, value};
+use super::{lock, options, told, value};
 use crate::failure::Failure;
 
 /// What a change makes of a file.
@@ -23,7 +23,7 @@ pub(crate) struct Edited {
 pub(crate) fn edited(path: &Path, text: &str, change: &ConfigChange) -> Result<Edited, Failure> {
     let wrong = |error: toml_edit::TomlError| Failure::Config {
         path: path.to_owned(),
-        what: super::told::without_quotations(error.message()),
+        what: told::unreadable(text, &error),
     };
     let mut document: DocumentMut = text.parse().map_err(wrong)?;
     for (key, value) in &change.set {

@@ -155,6 +155,22 @@ fn what_the_operator_names_is_set_and_removed_like_the_rest() {
     assert_eq!(*taken(&text).config, Config::default(), "{text}");
 }
 
+#[test]
+fn what_is_set_to_what_it_was_agrees_with_it() {
+    let loaded = |text: &str| layered(&Given::default(), "palyra.toml".into(), text).unwrap();
+    let [first, second] = ["geheim-1", "geheim-2"].map(|password| {
+        loaded(&format!("[storage]\nurl = \"postgres://anna:{password}@db/x\"\nqueue = 7\n"))
+    });
+    let same = loaded("[storage]\nurl = \"postgres://anna:geheim-1@db/x\"\nqueue = 8\n");
+    assert!(first.agrees(&second, "storage.queue") && !first.agrees(&same, "storage.queue"));
+    assert!(first.agrees(&same, "storage.url") && !first.agrees(&second, "storage.url"));
+    assert!(!first.agrees(&second, "storage") && !first.agrees(&same, "storage"));
+    let [bare, named] = ["", "[models.providers.mine]\nbase_url = \"http://h/v1\"\n"].map(loaded);
+    let is_same = |key| bare.agrees(&named, key);
+    assert!(!is_same("models.providers.mine") && !is_same("models.providers.mine.base_url"));
+    assert!(is_same("models.providers.min") && is_same("http"));
+}
+
 fn told(text: &str) -> String {
     let file = std::path::PathBuf::from("palyra.toml");
     layered(&Given::default(), file, text).unwrap_err().to_string()

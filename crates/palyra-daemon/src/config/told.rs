@@ -5,8 +5,17 @@ use std::ops::Range;
 /// Where the mistake is and what is wrong. What is written there may be a password, so it is left
 /// out, also where serde quotes it.
 pub(super) fn mistake(text: &str, error: &toml::de::Error) -> String {
-    let what = plain_words(&without_quotations(&error.message().replace("`\"`", "a quote")));
-    match error.span() {
+    placed(text, error.message(), error.span())
+}
+
+/// The same of a file that is to be changed.
+pub(super) fn unreadable(text: &str, error: &toml_edit::TomlError) -> String {
+    placed(text, error.message(), error.span())
+}
+
+fn placed(text: &str, message: &str, span: Option<Range<usize>>) -> String {
+    let what = plain_words(&without_quotations(&message.replace("`\"`", "a quote")));
+    match span {
         Some(span) => format!("{}: {what}", place(text, &span)),
         None => what,
     }

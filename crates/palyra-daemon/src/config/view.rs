@@ -29,6 +29,21 @@ impl Loaded {
         });
         ConfigView { file: self.file.display().to_string(), options: options.collect() }
     }
+
+    /// Whether what is called `key`, an option or what holds some, is the same as in `other`.
+    pub(crate) fn agrees(&self, other: &Self, key: &str) -> bool {
+        let values = |loaded: &Self| -> Vec<_> {
+            let within = |option: &Api| {
+                let rest = option.key.strip_prefix(key);
+                rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('.'))
+            };
+            let options = loaded.view().options.into_iter().filter(within);
+            options.map(|option| (option.key, option.value)).collect()
+        };
+        // Two addresses that differ in their password look the same.
+        let is_same_place = self.config.storage.url == other.config.storage.url;
+        (is_same_place || !"storage.url".starts_with(key)) && values(self) == values(other)
+    }
 }
 
 /// The names under which an option is shown.

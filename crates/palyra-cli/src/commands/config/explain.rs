@@ -5,8 +5,8 @@ use palyra_common::api::ConfigOption;
 use super::source::{self, plain};
 use crate::context::Context;
 use crate::failure::Outcome;
-use crate::output::{Output, printable};
-use crate::table::Table;
+use crate::output::{Output, Tone, printable};
+use crate::table::{Cell, Table};
 
 /// Explain an option: what it is for, and why it has its value
 #[derive(Debug, clap::Args)]
@@ -40,6 +40,9 @@ fn text(out: &Output, option: &ConfigOption, file: &str) -> String {
     let change = if option.live { "at once" } else { "at the next start of the daemon" };
     let mut table = Table::of_fields();
     table.field("value", plain(&option.value));
+    if let Some(next) = source::next(option) {
+        table.field("from the next start on", Cell::toned(Tone::Doubtful, next));
+    }
     table.field("set by", origin);
     table.field("default", plain(&option.default));
     if !option.env.is_empty() {

@@ -7,6 +7,7 @@ use serde_json::Value;
 
 use crate::context::Context;
 use crate::failure::Failure;
+use crate::output::printable;
 use crate::palyrad;
 
 /// The configuration in force.
@@ -49,6 +50,12 @@ fn unknown(view: &ConfigView, key: &str) -> String {
 
 fn section(key: &str) -> &str {
     key.split('.').next().unwrap_or(key)
+}
+
+/// The value from the next start on, where it is another.
+pub(crate) fn next(option: &ConfigOption) -> Option<String> {
+    let next = option.next.as_ref().map(plain);
+    next.map(|next| if next.is_empty() { "not set".into() } else { printable(&next).into_owned() })
 }
 
 /// A value for people: texts without quotes, lists with commas, as they are written in `set`.

@@ -48,6 +48,7 @@ fn told(check: Check) -> Hindrance {
     };
     // What was seen may end in a question: did you mean …?
     let stop = if seen.ends_with(['.', '?', '!']) { "" } else { "." };
+    let advice = advice.filter(|advice| advice != code.hint());
     let advice = advice.map(|advice| format!("{stop} {advice}")).unwrap_or_default();
     Hindrance { code, told: format!("{name}: {seen}{advice}") }
 }
