@@ -2,8 +2,9 @@
 
 use std::path::PathBuf;
 
-use clap::{Args, Parser, Subcommand};
+use clap::{Args, CommandFactory, Parser, Subcommand};
 use palyra_client::Host;
+use palyra_common::data_dir::VARIABLE;
 
 use crate::commands::{
     agents, approvals, audit, auth, backup, bundle, channels, chat, completions, config, daemon,
@@ -44,6 +45,18 @@ pub(crate) struct Cli {
     pub(crate) globals: Globals,
     #[command(subcommand)]
     pub(crate) command: Command,
+}
+
+/// What is wrong with what was typed. A variable counts as an argument: clap would show it in how a
+/// command is used, and no help where nothing else is given.
+pub(crate) fn as_typed(error: clap::Error) -> clap::Error {
+    let without_variable = |argument: clap::Arg| {
+        let help = argument.get_help().map(ToString::to_string).unwrap_or_default();
+        argument.env(None::<&'static str>).help(format!("{help} [env: {VARIABLE}]"))
+    };
+    let typed = Cli::command().mut_arg("data_dir", without_variable).try_get_matches();
+    // It may be the variable that is wrong.
+    typed.err().unwrap_or(error)
 }
 
 /// What every command understands.

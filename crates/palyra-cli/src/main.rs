@@ -34,7 +34,7 @@ use failure::Failure;
 fn main() -> ExitCode {
     let cli = match Cli::try_parse() {
         Ok(cli) => cli,
-        Err(error) => return failure::usage(&error),
+        Err(error) => return failure::usage(&cli::as_typed(error)),
     };
     let context = Context::new(cli.globals);
     // One thread: a command waits for one thing at a time, and starting is quick.

@@ -169,8 +169,16 @@ pub(crate) fn systemctl(arguments: &[&str]) -> Result<String, String> {
         return Ok(String::from_utf8_lossy(&ran.stdout).trim().to_owned());
     }
     let said = String::from_utf8_lossy(&ran.stderr);
-    let first = said.lines().find(|line| !line.trim().is_empty()).unwrap_or("it did not say why");
-    Err(format!("systemctl --user {}: {first}", arguments.join(" ")))
+    let why = reason(&said).unwrap_or("it did not say why");
+    Err(format!("systemctl --user {}: {why}", arguments.join(" ")))
+}
+
+/// Why systemctl failed. It tells before what it has done until then: links are files, for which it
+/// needs nobody.
+fn reason(said: &str) -> Option<&str> {
+    let is_done =
+        |line: &str| ["Created symlink ", "Removed "].iter().any(|it| line.starts_with(it));
+    said.lines().map(str::trim).find(|line| !line.is_empty() && !is_done(line))
 }
 
 /// Whether there is a systemd of this user to talk to.

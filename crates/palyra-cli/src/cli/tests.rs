@@ -1,5 +1,3 @@
-use clap::CommandFactory;
-
 use super::*;
 
 fn each(command: &clap::Command, path: &str, look: &mut impl FnMut(&str, &clap::Command)) {

@@ -78,12 +78,23 @@ fn a_mistake_in_the_arguments_is_named_for_programs_too() {
         (&["config", "--json"], "'palyra config' requires a subcommand but one was not provided ["),
         (&["--json", "daemon", "stop", "--wait", "many"], "'--wait <SECONDS>': invalid digit"),
     ] {
-        // A variable counts as an argument, and then clap does not show the help.
-        let told = ran(world.command(arguments).env_remove("PALYRA_DATA_DIR")).expect(2);
+        let told = world.palyra(arguments).expect(2);
         assert_eq!(told.error_code(), "common/invalid_input");
         let told: serde_json::Value = serde_json::from_str(&told.err).unwrap();
         let message = told["error"]["message"].as_str().unwrap();
         assert!(message.contains(named) && !message.contains("Usage"), "{message}");
+    }
+}
+
+/// What the environment says is no argument of this call.
+#[test]
+fn a_variable_changes_nothing_of_how_a_command_is_used() {
+    let world = World::new();
+    for arguments in [&[][..], &["config"], &["config", "set", "log.level"], &["runs", "show"]] {
+        let with = world.palyra(arguments).expect(2);
+        assert!(!with.err.contains("Usage: palyra config set --data-dir"), "{with:?}");
+        let without = ran(world.command(arguments).env_remove("PALYRA_DATA_DIR")).expect(2);
+        assert_eq!(with.err, without.err);
     }
 }
 

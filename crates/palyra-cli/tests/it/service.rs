@@ -290,6 +290,34 @@ fn a_path_that_would_begin_another_setting_is_refused() {
     assert!(!world.home().join(".config").exists());
 }
 
+/// What systemctl could do before it failed is not why it failed.
+#[test]
+fn without_a_session_the_reason_and_the_next_step_are_told() {
+    let world = World::new();
+    let script = "#!/bin/sh
+case \"$2\" in
+  enable) echo 'Created symlink /home/a/wants/palyra.service, pointing elsewhere.' >&2 ;;
+  disable) echo 'Removed \"/home/a/wants/palyra.service\".' >&2 ;;
+esac
+echo 'Failed to connect to bus: No medium found' >&2
+exit 1
+";
+    systemctl(&world, script);
+    let check = |arguments: &[&str]| {
+        let told = world.palyra(arguments).expect(1).out;
+        assert!(told.contains(": Failed to connect to bus: No medium found)"), "{told}");
+        assert!(!told.contains("Created") && !told.contains("Removed"), "{told}");
+        told
+    };
+    let told = check(&["daemon", "install"]);
+    assert!(told.contains("`palyra daemon start`"), "{told}");
+    let installed = world.palyra(&["daemon", "install", "--json"]).expect(1).json();
+    assert!(installed["next_step"].as_str().unwrap().contains("daemon start"), "{installed}");
+    let told = check(&["daemon", "install", "--no-start"]);
+    assert!(!told.contains("`palyra daemon start`"), "nobody wants that: {told}");
+    check(&["daemon", "uninstall", "--yes"]);
+}
+
 fn foreign_unit(world: &World, program: &str) -> std::path::PathBuf {
     let folder = world.home().join(".config/systemd/user");
     std::fs::create_dir_all(&folder).unwrap();

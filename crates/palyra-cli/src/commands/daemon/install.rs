@@ -20,6 +20,9 @@ use crate::{files, log_file, palyrad, prompt};
 /// A passphrase is no option, since those can be shown.
 const PASSPHRASE_VARIABLE: &str = "PALYRA_VAULT_PASSPHRASE";
 
+const WITHOUT_SYSTEMD: &str = "Where no systemd of yours answers, `palyra daemon start` starts the \
+                               daemon without it.";
+
 /// Install the daemon as a service of your systemd, start it, and wait until it is ready
 ///
 /// Writes a hardened user unit, one for each data directory, which may write only there and to the
@@ -61,6 +64,9 @@ struct Installed {
     kept_in: String,
     /// What is left to do, and why.
     not_done: Vec<String>,
+    /// What runs the daemon where systemd cannot.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    next_step: Option<&'static str>,
 }
 
 pub(super) async fn run(context: &Context, arguments: Arguments) -> Outcome {
@@ -202,9 +208,17 @@ fn enable(unit: &Unit, data_dir: &Path, start: bool) -> Installed {
     step(&["daemon-reload"], "systemd was not told about the unit");
     let enabled = step(&["enable", unit.name()], "it does not start by itself yet");
     let started = start && step(&["restart", unit.name()], "it was not started");
-    let kept_in = variables::path(data_dir).display().to_string();
-    let unit = unit.path().display().to_string();
-    Installed { unit, enabled, started, ready: false, kept: Vec::new(), kept_in, not_done }
+    let next_step = (start && !started && !service::answers()).then_some(WITHOUT_SYSTEMD);
+    Installed {
+        unit: unit.path().display().to_string(),
+        enabled,
+        started,
+        ready: false,
+        kept: Vec::new(),
+        kept_in: variables::path(data_dir).display().to_string(),
+        not_done,
+        next_step,
+    }
 }
 
 fn text(out: &Output, installed: &Installed) -> String {
@@ -224,5 +238,6 @@ fn text(out: &Output, installed: &Installed) -> String {
     for left in &installed.not_done {
         text.push_str(&format!("{} {}\n", out.paint(Tone::Doubtful, "not done:"), printable(left)));
     }
+    text.extend(installed.next_step.map(|step| format!("{step}\n")));
     text
 }
