@@ -5,6 +5,7 @@ mod argument;
 mod cli;
 mod commands;
 mod context;
+mod count;
 mod exit;
 mod failure;
 mod fields;

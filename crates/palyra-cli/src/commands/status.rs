@@ -7,6 +7,7 @@ use palyra_common::api::{RunsStatus, Status};
 use crate::commands::daemon::holder::Unheard;
 use crate::commands::daemon::running::{self, Seen};
 use crate::context::Context;
+use crate::count;
 use crate::failure::{Failure, Outcome};
 use crate::output::{Output, Tone, printable};
 use crate::table::{Cell, Table};
@@ -68,7 +69,10 @@ fn runs(status: &Status) -> Cell {
     let told = format!("{} under way, {paused} paused", queued + running);
     match approvals.max(waiting_for_approval) {
         0 => told.into(),
-        waiting => Cell::toned(Tone::Doubtful, format!("{told}, {waiting} wait for an approval")),
+        waiting => {
+            let waiting = count::of(waiting, "waits for an approval", "wait for an approval");
+            Cell::toned(Tone::Doubtful, format!("{told}, {waiting}"))
+        }
     }
 }
 

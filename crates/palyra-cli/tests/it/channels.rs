@@ -139,7 +139,7 @@ fn a_drain_that_is_not_done_in_time_says_so() {
     let drain = |more: &[&str]| {
         world.palyra(&[&["channels", "drain", ECHO, "--wait", "1ms"], more].concat()).expect(7)
     };
-    says(&drain(&[]), &["1 messages still wait in echo:default"]);
+    says(&drain(&[]), &["1 message still waits in echo:default"]);
     assert_eq!(drain(&["--json"]).json()["waiting"], 1);
     world.palyra(&["channels", "resume", ECHO]).expect(0);
     world.palyra(&["channels", "drain", ECHO]).expect(0);

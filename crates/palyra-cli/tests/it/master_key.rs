@@ -41,7 +41,8 @@ fn a_key_that_is_lost_while_the_daemon_runs_can_be_replaced_as_the_error_says() 
     assert!(refused.err.contains("code: vault/key_only_in_memory"), "{refused:?}");
     let command = refused.err.split('`').nth(1).unwrap().strip_prefix("palyra ").unwrap();
     let command: Vec<_> = command.split(' ').chain(["--yes"]).collect();
-    world.palyra(&command).expect(0);
+    let told = world.palyra(&command).expect(0).out;
+    assert!(told.starts_with("1 version of a secret is locked with the new key "), "{told}");
     world.palyra_reading(&["secrets", "set", "another"], b"geheim-9272").expect(0);
     daemon.restart().unwrap();
     daemon.wait_ready(LIMIT).unwrap();

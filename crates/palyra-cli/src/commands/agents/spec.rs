@@ -6,6 +6,7 @@ use palyra_common::agent::{AgentSpec, Cap, MAX_INSTRUCTIONS_BYTES};
 use palyra_common::api::Agent;
 use serde_json::Value;
 
+use crate::count;
 use crate::failure::Failure;
 use crate::fields::{field, with_fields};
 use crate::files;
@@ -78,8 +79,9 @@ pub(super) fn text(out: &Output, agent: &Agent) -> String {
     table.field("models", models(spec));
     table.field("tools", joined(&spec.tools));
     let limits = &spec.limits;
-    let run =
-        format!("{} turns, {} tool calls, {}", limits.turns, limits.tool_calls, limits.active);
+    let turns = count::of(limits.turns.into(), "turn", "turns");
+    let calls = count::of(limits.tool_calls.into(), "tool call", "tool calls");
+    let run = format!("{turns}, {calls}, {}", limits.active);
     table.field("a run has at most", run + &cap(&limits.cap, ", "));
     table.field("it reads at most", format!("{} tokens", limits.context_tokens));
     table.field("it writes at most", format!("{} tokens", limits.output_tokens));
@@ -99,7 +101,7 @@ pub(super) fn text(out: &Output, agent: &Agent) -> String {
 }
 
 fn cap(cap: &Cap, before: &str) -> String {
-    let tokens = cap.tokens.map(|tokens| format!("{tokens} tokens"));
+    let tokens = cap.tokens.map(|tokens| count::of(tokens, "token", "tokens"));
     let money = cap.micros.map(crate::money::dollars);
     let all: Vec<_> = tokens.into_iter().chain(money).collect();
     if all.is_empty() { String::new() } else { before.to_owned() + &all.join(", ") }

@@ -3,6 +3,7 @@
 use palyra_common::api::AuditVerified;
 
 use crate::context::Context;
+use crate::count;
 use crate::failure::{Failure, Outcome};
 use crate::output::{Output, Tone, printable};
 
@@ -28,7 +29,9 @@ pub(super) async fn run(context: &Context) -> Outcome {
 
 fn text(out: &Output, verified: &AuditVerified) -> String {
     let AuditVerified { entries, pruned_segments, fault } = verified;
-    let checked = format!("{entries} entries and {pruned_segments} pruned segments were checked");
+    let entries = count::of(*entries, "entry", "entries");
+    let segments = count::of(*pruned_segments, "pruned segment", "pruned segments");
+    let checked = format!("{entries} and {segments} were checked");
     match fault {
         None => format!("{}: {checked}\n", out.paint(Tone::Good, "The audit trail is whole")),
         Some(fault) => format!(

@@ -16,6 +16,7 @@ use serde_json::Value;
 
 use super::verify;
 use crate::context::Context;
+use crate::count;
 use crate::failure::{Failure, Outcome};
 use crate::files;
 use crate::output::{Output, printable};
@@ -250,7 +251,10 @@ fn text(_: &Output, created: &Created) -> String {
     };
     let missing = match created.missing_blobs {
         None | Some(0) => String::new(),
-        Some(count) => format!("{count} pieces of content are missing in the blob store itself.\n"),
+        Some(missing) => format!(
+            "{} missing in the blob store itself.\n",
+            count::of(missing, "piece of content is", "pieces of content are")
+        ),
     };
     format!(
         "{} is written ({} bytes).\n{checked}\n{missing}The master key of the vault is not in it: keep the \

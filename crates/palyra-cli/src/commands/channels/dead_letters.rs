@@ -7,6 +7,7 @@ use palyra_common::runtime_contracts::{DeadLetterReason, RetryClass};
 
 use super::entries::{Entry, PageArguments, decided, list};
 use crate::context::Context;
+use crate::count;
 use crate::failure::{Failure, Outcome};
 use crate::output::{Output, printable};
 use crate::prompt;
@@ -144,7 +145,9 @@ async fn replay(context: &Context, arguments: ReplayArguments) -> Outcome {
     let progress = out.progress("{spinner} replaying, {elapsed}");
     let replayed = client.replay_many(&channel, &ReplayMany { reason, limit }).await;
     progress.finish_and_clear();
-    out.show(&replayed?, |_, Changed { changed }| format!("{changed} messages are replayed.\n"))
+    out.show(&replayed?, |_, Changed { changed }| {
+        format!("{}.\n", count::of(*changed, "message is replayed", "messages are replayed"))
+    })
 }
 
 async fn discard(context: &Context, arguments: DiscardArguments) -> Outcome {

@@ -6,6 +6,7 @@ use palyra_common::ids::ConnectorId;
 use serde_json::json;
 
 use crate::context::Context;
+use crate::count;
 use crate::failure::{Failure, Outcome};
 use crate::output::printable;
 
@@ -55,7 +56,8 @@ pub(super) async fn run(context: &Context, arguments: Arguments) -> Outcome {
     context.out().show(&told, |_, _| match left {
         0 => format!("The queue of {} is empty.\n", printable(id.as_str())),
         left => format!(
-            "{left} messages still wait in {}; `palyra channels show {}` says why.\n",
+            "{} in {}; `palyra channels show {}` says why.\n",
+            count::of(left, "message still waits", "messages still wait"),
             printable(id.as_str()),
             printable(id.as_str())
         ),

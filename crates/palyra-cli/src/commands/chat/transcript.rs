@@ -59,6 +59,10 @@ impl Transcript {
                 pieces
             }
             TapeEvent::ModelCompleted(answer) => {
+                // What is refused before it is looked at has no other name.
+                let calls = answer.calls.iter();
+                self.calls
+                    .extend(calls.map(|call| (call.id.clone(), short(&call.tool, WHY_CHARS))));
                 let text = answer.text.trim();
                 self.live = None;
                 self.text.clear();

@@ -2,6 +2,7 @@
 
 use palyra_common::api::{Check, CheckState};
 
+use crate::count;
 use crate::failure::{Failure, Outcome};
 use crate::output::{Output, Tone};
 use crate::table::{Cell, Table};
@@ -16,23 +17,18 @@ pub(crate) fn text(out: &Output, checks: &[Check]) -> String {
             table.row(["".into(), "".into(), format!("→ {advice}{fixable}").into()]);
         }
     }
-    let count = |state| checks.iter().filter(|check| check.state == state).count();
+    let count = |state| checks.iter().filter(|check| check.state == state).count() as u64;
     let (failed, warnings) = (count(CheckState::Failed), count(CheckState::Warning));
+    let warned = count::of(warnings, "warning", "warnings");
     let verdict = match (failed, warnings) {
         (0, 0) => out.paint(Tone::Good, "All is well."),
-        (0, _) => {
-            out.paint(Tone::Doubtful, &format!("It works, with {}.", told(warnings, "warning")))
-        }
+        (0, _) => out.paint(Tone::Doubtful, &format!("It works, with {warned}.")),
         (_, _) => out.paint(
             Tone::Bad,
-            &format!("{} failed, {}.", told(failed, "check"), told(warnings, "warning")),
+            &format!("{} failed, {warned}.", count::of(failed, "check", "checks")),
         ),
     };
     format!("{}\n{verdict}\n", table.render(out))
-}
-
-fn told(count: usize, what: &str) -> String {
-    if count == 1 { format!("1 {what}") } else { format!("{count} {what}s") }
 }
 
 fn tone(state: CheckState) -> Tone {

@@ -3,6 +3,7 @@
 use palyra_common::api::{MasterRotated, RotateMaster};
 
 use crate::context::Context;
+use crate::count;
 use crate::failure::Outcome;
 use crate::output::{Output, printable};
 use crate::prompt;
@@ -63,9 +64,9 @@ fn text(_: &Output, rotated: &MasterRotated) -> String {
     let new = place(&rotated.key_file, ", in ").unwrap_or_default();
     let old = place(&rotated.old_key_file, "is kept in ").unwrap_or_else(|| KEPT_ELSEWHERE.into());
     format!(
-        "{} versions of secrets are locked with the new key {key}{new}.\nThe old key {} {old}; \
+        "{} locked with the new key {key}{new}.\nThe old key {} {old}; \
          backups made before need it.\n{next}",
-        rotated.rewrapped,
+        count::of(rotated.rewrapped, "version of a secret is", "versions of secrets are"),
         printable(&rotated.old_key_id)
     )
 }

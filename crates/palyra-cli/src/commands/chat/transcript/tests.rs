@@ -119,6 +119,22 @@ fn a_call_is_one_line_unless_it_goes_wrong() {
     );
 }
 
+/// What is refused before it is looked at is never proposed.
+#[test]
+fn a_call_that_is_refused_has_the_name_of_its_tool() {
+    let mut transcript = Transcript::default();
+    let call = json!({ "id": "t1c0", "tool": "fs.burn", "arguments": "{}" });
+    let answer = json!({ "turn": 1, "attempt": 1, "model": "m", "text": "", "calls": [call],
+        "finish": "tool_calls", "input_tokens": 1, "output_tokens": 1, "cost_micros": 0,
+        "prompt_sha256": "" });
+    transcript.on(&event("model.completed", answer));
+    let refused = json!({ "call": "t1c0", "outcome": "refused", "trust": "operator",
+        "content": "there is no such tool" });
+    let line = "✗ fs.burn: refused: there is no such tool".to_owned();
+    let pieces = transcript.on(&event("tool.completed", refused));
+    assert_eq!(pieces, [Piece::Line(Tone::Doubtful, line)]);
+}
+
 #[test]
 fn a_question_is_open_until_somebody_has_decided() {
     let mut transcript = Transcript::default();
