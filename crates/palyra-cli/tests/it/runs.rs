@@ -97,6 +97,7 @@ fn people_read_tables_and_fields() {
         &["is waiting_for_approval", &format!("`palyra runs tail {run}`")],
     );
     says(&["approvals", "list"], &["pending medium", &asked]);
+    says(&["status"], &["1 waits for an approval"]);
     says(&["approvals", "approve", &asked], &["is approved: "]);
     says(
         &["runs", "tail", &run],
@@ -187,6 +188,7 @@ fn what_was_decided_or_has_ended_stays_so() {
     for verdict in ["approve", "deny"] {
         let again = world.palyra(&["approvals", verdict, &asked, "--json"]).expect(6);
         assert_eq!(again.error_code(), "common/conflict");
+        assert!(!again.err.contains("try again"), "it stays as it is: {again:?}");
     }
     world.palyra(&["runs", "tail", &run]).expect(0);
     for wish in ["abort", "pause", "resume"] {

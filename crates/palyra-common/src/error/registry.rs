@@ -17,7 +17,7 @@ error_codes! {
         hint: "Check the id or name; list what exists to see whether it was removed.";
     CommonConflict = "common/conflict", Final,
         means: "the request contradicts what is already there",
-        hint: "Look at what is there, decide again on what it says, and try again.";
+        hint: "Look at what is there now. If it is not what you want, ask for what still fits it.";
 
     StorageUnavailable = "storage/unavailable", Retryable,
         means: "the database cannot be reached",
