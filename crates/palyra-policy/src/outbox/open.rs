@@ -91,17 +91,19 @@ impl Context<'_> {
             }
             // Not a try of this message: the platform would have refused any.
             Outcome::AuthFailed => self.again(self.entry, Duration::ZERO),
-            Outcome::Retry { class: RetryClass::RateLimit, after } => {
-                self.again(self.entry, after.unwrap_or(self.rules.backoff.base))
+            Outcome::Retry {
+                class: RetryClass::RateLimit | RetryClass::ConnectorRestarting,
+                after,
+            } => self.again(self.entry, after.unwrap_or(self.rules.backoff.base)),
+            // The platform asks to wait, and for how long: only age ends that.
+            Outcome::Retry { class: RetryClass::TransientNetwork, after: Some(after) } => {
+                self.again(self.entry, after)
             }
-            Outcome::Retry { class: RetryClass::ConnectorRestarting, after } => {
-                self.again(self.entry, after.unwrap_or(self.rules.backoff.base))
-            }
-            Outcome::Retry { class: RetryClass::TransientNetwork, after } => {
+            Outcome::Retry { class: RetryClass::TransientNetwork, after: None } => {
                 if tried.attempts >= tried.attempt_limit {
                     return self.died(tried, Death::AttemptsExhausted);
                 }
-                self.again(tried, self.backoff(&tried).max(after.unwrap_or_default()))
+                self.again(tried, self.backoff(&tried))
             }
             Outcome::Unknown => self.unclear(self.backoff(&tried)),
         }

@@ -81,8 +81,10 @@ fn a_failure_waits_longer_each_time_and_the_last_one_kills() {
 #[test]
 fn the_platform_is_obeyed_to_the_millisecond() {
     let asked = Duration::from_millis(90_001);
-    let waits = after(&RULES, &[Event::Turn, retry(RetryClass::RateLimit, Some(asked))]);
-    assert_eq!((waits.due_at, waits.attempts), (Some(NOW + asked), 0));
+    for class in [RetryClass::RateLimit, RetryClass::TransientNetwork] {
+        let waits = after(&RULES, &[Event::Turn, retry(class, Some(asked))]);
+        assert_eq!((waits.due_at, waits.attempts), (Some(NOW + asked), 0));
+    }
     let until = NOW + asked;
     assert_eq!(after(&RULES, &[Event::NotAdmitted { until }]).due_at, Some(until));
 }
