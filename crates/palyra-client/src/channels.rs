@@ -7,6 +7,7 @@ use palyra_common::api::{
     TestResult,
 };
 use palyra_common::ids::{ConnectorId, ConversationId, EnvelopeId, RuleId};
+use palyra_common::time::Timestamp;
 use reqwest::Method;
 
 use crate::calls::LONG_WORK;
@@ -186,16 +187,20 @@ impl Client {
         self.json(self.admin(Method::GET, &path)).await
     }
 
-    /// What was said in a conversation, newest first.
+    /// What was said in a conversation, newest first; `until` is the `next` of the page before.
     pub async fn messages(
         &self,
         id: &ConnectorId,
         conversation: &ConversationId,
+        containing: Option<&str>,
+        until: Option<Timestamp>,
         limit: u32,
     ) -> Result<Page<SaidMessage>, ClientError> {
         let path = ["admin", "v1", "channels", id.as_str(), "messages"];
         let mut query = page(None, limit);
         query.push(("conversation", conversation.to_string()));
+        query.extend(containing.map(|text| ("containing", text.to_owned())));
+        query.extend(until.map(|until| ("until", until.as_unix_millis().to_string())));
         self.json(self.request_with(Method::GET, &path, &query)).await
     }
 

@@ -44,7 +44,7 @@ pub use adapter::{
 pub use connection::{Connected, RuntimeSnapshot};
 pub use connectors::{Connectors, Trail, connector, set_up};
 pub use error::ChannelError;
-pub use history::{Said, What, history};
+pub use history::{Remembered, Said, Wanted, What, history, remember};
 pub use inbound::{Accepted, AuthorKind, Content, Inbound, InboundEvent, InboundSink, Taken};
 pub use operation::{EntryKey, Envelope, Operation, Release};
 pub use outbox::{

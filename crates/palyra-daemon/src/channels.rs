@@ -10,8 +10,8 @@ use palyra_common::runtime_contracts::{BroadcastStrategy, DirectMessagePolicy, I
 use palyra_common::time::{Clock, Timestamp};
 use palyra_connector_core::{
     AdapterRegistry, ChannelError, Connector, ConnectorStatus, ConnectorSupervisor, Connectors,
-    Inbound, Outbox, Outgoing, Pulse, QueueView, Said, Statuses, SupervisorOptions, SystemDice,
-    history, set_up,
+    Inbound, Outbox, Outgoing, Pulse, QueueView, Remembered, Said, Statuses, SupervisorOptions,
+    SystemDice, Wanted, history, remember, set_up,
 };
 use palyra_connectors::{BuiltIn, KINDS, echo};
 use palyra_gateway::{ChannelRouter, Preview, Responder, RuleError, Rules, add_rule};
@@ -97,6 +97,16 @@ impl ChannelPlatform {
         limit: u32,
     ) -> Result<Vec<Said>, StorageError> {
         history(&self.db, connector, conversation, until, limit).await
+    }
+
+    /// What is remembered of a conversation.
+    pub(crate) async fn remember(
+        &self,
+        connector: &ConnectorId,
+        conversation: &ConversationId,
+        wanted: Wanted,
+    ) -> Result<Remembered, StorageError> {
+        remember(&self.db, connector, conversation, wanted).await
     }
 
     /// Which kind a new channel of this name is of.

@@ -80,6 +80,22 @@ fn what_breaks_is_tried_again_given_up_and_replayed() {
     assert_eq!(letters.out, "There is none.\n");
     let said = world.palyra(&["message", "read", ECHO, "general"]).expect(0);
     assert_eq!(said.out.matches("palyra: hi").count(), 1, "it went out once: {said:#?}");
+    let search = |text: &str| world.palyra(&["message", "search", ECHO, "general", text]);
+    assert_eq!(search("HI").expect(0).out, said.out);
+    assert_eq!(search("ho").expect(0).out, "Nothing that was found says that.\n");
+    let refused = search("").expect(2);
+    assert!(refused.err.contains("containing has from 1 to 200 characters"), "{refused:?}");
+    world.send("m2").expect(0);
+    let read = |more: &[&str]| {
+        let read = ["message", "read", ECHO, "general"];
+        world.palyra(&[&read, more].concat()).expect(0).out
+    };
+    let last = read(&["--limit", "1"]);
+    let (before, last) = last.split_once('\n').unwrap();
+    let until = before.strip_prefix("Before that: --until ").unwrap();
+    assert_eq!(read(&["--until", until]) + last, read(&[]));
+    let old = ["message", "read", ECHO, "general", "--until", "2020-01-01T00:00:00Z"];
+    assert_eq!(world.palyra(&old).expect(0).out, "Nothing was said there.\n");
 }
 
 #[test]
@@ -165,6 +181,7 @@ fn the_shapes_are_as_reviewed() {
     shape("test", &["channels", "test", ECHO, "hello there"]);
     shape("message_send", &["message", "send", ECHO, "general", "hi", "--envelope", "m1"]);
     shape("message_read", &["message", "read", ECHO, "test"]);
+    shape("message_search", &["message", "search", ECHO, "test", "hello"]);
     shape("pause", &["channels", "pause", ECHO, "--reason", "a look at it"]);
     shape("resume", &["channels", "resume", ECHO]);
     shape("events", &["channels", "events", ECHO, "--limit", "2"]);

@@ -1,15 +1,17 @@
 //! The order of what was said: that of the lane, or of time where that is another.
 
 use palyra_common::time::{Duration, Timestamp};
-use palyra_connector_core::{What, history};
+use palyra_connector_core::{Wanted, What, history, remember};
 use palyra_policy::outbox::{Reconciled, Repeat, Resolution};
 
+use crate::inbound::{Answer, inbound, message};
 use crate::retention::sweep_at;
 use crate::world::{World, connector, delivered, key, on_every_engine, unclear};
 
 on_every_engine!(
     what_ended_late_is_remembered_as_said_then,
     a_lane_that_begins_anew_goes_on_behind_what_was_said,
+    what_is_looked_for_is_found_page_by_page_and_once,
 );
 
 async fn said(world: &World, until: Timestamp, limit: u32) -> Vec<(Timestamp, String)> {
@@ -76,4 +78,44 @@ async fn a_lane_that_begins_anew_goes_on_behind_what_was_said(world: World) {
     assert_eq!(world.stored("m4").await.lane_seq, Some(0));
     deliver(&world, "m4").await;
     assert_eq!(names(&world, 10).await, ["m4/0"]);
+}
+
+/// Also where many were said in one moment, and where what is looked for is beyond one look.
+async fn what_is_looked_for_is_found_page_by_page_and_once(world: World) {
+    let sink = std::sync::Arc::new(Answer::default());
+    let inbound = inbound(&world, &sink);
+    for n in 0..2_300 {
+        let text = if n % 1_000 == 7 { format!("Needle {n}") } else { format!("straw {n}") };
+        inbound.accept(message(&format!("n{n:04}"), &text)).await.unwrap();
+        // From one to five of a moment.
+        if n % 15 < 5 {
+            world.pass(Duration::from_millis(1));
+        }
+    }
+    let found = |containing: Option<&'static str>, limit| {
+        let (db, conversation) = (&world.db, "a".parse().unwrap());
+        async move {
+            let (mut until, mut told, mut asked) = (Timestamp::MAX, Vec::new(), 0);
+            loop {
+                let containing = containing.map(str::to_owned);
+                let wanted = Wanted { until, containing, limit };
+                let page = remember(db, &connector(), &conversation, wanted).await.unwrap();
+                asked += 1;
+                told.extend(page.said.into_iter().map(|said| said.native.unwrap()));
+                let Some(more) = page.more else { break (told, asked) };
+                assert!(more < until, "{more} is not before {until}");
+                until = more;
+            }
+        }
+    };
+    assert_eq!(
+        found(Some("nEEDLE"), 10).await,
+        (vec!["n2007".to_owned(), "n1007".into(), "n0007".into()], 2)
+    );
+    assert_eq!(found(Some("needle"), 1).await.0.len(), 3);
+    assert_eq!(found(Some("nobody said this"), 10).await.0, [""; 0]);
+    let (mut all, _) = found(None, 1).await;
+    assert!(all.is_sorted_by(|one, next| one > next), "each once, and in order");
+    all.reverse();
+    assert_eq!(all, (0..2_300).map(|n| format!("n{n:04}")).collect::<Vec<_>>());
 }

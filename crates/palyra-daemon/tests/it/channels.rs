@@ -60,6 +60,12 @@ fn a_message_is_answered_and_remembered() {
     let answer = said["items"][0]["text"].as_str().unwrap();
     assert!(answer.starts_with("Hello. This is the offline model"), "{answer}");
     assert_eq!(said["items"][1]["sender"], "operator:owner");
+    let newest = daemon.get(&format!("{ECHO}/messages?conversation=test&limit=1"));
+    let until = newest["next"].as_str().unwrap();
+    let older = daemon.get(&format!("{ECHO}/messages?conversation=test&until={until}"));
+    assert_eq!((&older["items"][0], &older["next"]), (&said["items"][1], &Value::Null));
+    let found = daemon.get(&format!("{ECHO}/messages?conversation=test&containing=OFFLINE"));
+    assert_eq!(found["items"], json!([said["items"][0]]));
     let channel = daemon.get(ECHO);
     assert_eq!(
         (&channel["liveness"], &channel["saturation"]),

@@ -49,7 +49,7 @@ pub(super) async fn run(context: &Context, arguments: Arguments) -> Outcome {
         return Err(Failure::Faults);
     };
     let state = follow(out, &client, &channel, reply, wait).await?;
-    let said = client.messages(&channel, &test.conversation, 50).await;
+    let said = client.messages(&channel, &test.conversation, None, None, 50).await;
     let answers = said.map(|page| page.items).unwrap_or_default();
     // The newest is first, and a long answer has several parts.
     let natives: Vec<_> = state.parts.iter().filter_map(|part| part.native.clone()).collect();

@@ -9,7 +9,7 @@ use palyra_common::runtime_contracts::{InboundState, RouteReason, Scope};
 use palyra_common::time::Timestamp;
 use palyra_connector_core::{
     Accepted, AuthorKind, CleanText, Content, Envelope, InboundEvent, Operation, Release, Said,
-    Taken, What, enqueue,
+    Taken, Wanted, What, enqueue,
 };
 use palyra_gateway::{OF_RUNS, reply_envelope, run_of};
 use palyra_policy::route::Decision;
@@ -31,6 +31,8 @@ const PAGE_LIMIT: u32 = 200;
 const MAX_PART: usize = 2_000;
 /// The longest text, in characters.
 const MAX_TEXT_CHARS: usize = 32_000;
+/// The longest text that is looked for, in characters.
+const MAX_SOUGHT_CHARS: usize = 200;
 /// Where test messages are said.
 const TEST_CONVERSATION: &str = "test";
 
@@ -41,14 +43,19 @@ const TEST_CONVERSATION: &str = "test";
 pub(crate) struct Conversation {
     /// Which conversation
     conversation: ConversationId,
-    /// Not after this
+    /// Not after this: the `next` of the page before
     until: Option<Timestamp>,
-    /// How many at most
+    /// Only what contains this, whether in capitals or not
+    #[param(min_length = 1, max_length = 200)]
+    containing: Option<String>,
+    /// How many, and those of the same moment as the last
     #[param(minimum = 1, maximum = 200)]
     limit: Option<u32>,
 }
 
 /// What was said in a conversation, newest first, as far as Palyra remembers it
+///
+/// Some thousand messages are looked through at a time: a page without any may have a next one.
 #[utoipa::path(get, path = "/admin/v1/channels/{id}/messages", tag = "messages",
     params(("id" = ConnectorId, Path, description = "Which channel"), Conversation),
     responses((status = 200, body = Page<SaidMessage>)))]
@@ -62,8 +69,16 @@ pub(crate) async fn read_messages(
     let limit = checked_limit(page.limit, PAGE_LIMIT)?;
     let id = app.channels.connectors.get(&id).await?.id;
     let until = page.until.unwrap_or_else(|| app.clock.now());
-    let said = app.channels.history(&id, &page.conversation, until, limit).await?;
-    Ok(Json(Page { items: said.into_iter().map(message).collect(), next: None }))
+    if let Some(text) = &page.containing
+        && !(1..=MAX_SOUGHT_CHARS).contains(&text.chars().count())
+    {
+        let what = format!("containing has from 1 to {MAX_SOUGHT_CHARS} characters");
+        return Err(Refusal::new(ErrorCode::CommonInvalidInput, what));
+    }
+    let wanted = Wanted { until, containing: page.containing, limit };
+    let found = app.channels.remember(&id, &page.conversation, wanted).await?;
+    let next = found.more.map(|until| until.as_unix_millis().to_string());
+    Ok(Json(Page { items: found.said.into_iter().map(message).collect(), next }))
 }
 
 /// Puts a message into the queue of a channel; under the same name twice, it is one message
