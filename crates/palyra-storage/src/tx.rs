@@ -14,6 +14,12 @@ pub(crate) trait Statements {
 
     fn execute_many(&mut self, sql: &Sql, sets: &[&[Param<'_>]]) -> Result<Vec<u64>, StorageError>;
 
+    /// A statement that may be kept back until another one, a savepoint or the commit is sent.
+    fn execute_later(&mut self, sql: &Sql, params: &[Param<'_>]) -> Result<(), StorageError>;
+
+    /// Sends what is kept back.
+    fn send_kept(&mut self) -> Result<(), StorageError>;
+
     fn query(
         &mut self,
         sql: &Sql,
@@ -54,6 +60,8 @@ pub struct Tx<'a> {
 #[derive(Debug, Default)]
 pub(crate) struct AfterCommit {
     pub(crate) topics: Vec<Topic>,
+    /// Those that this node knows of already.
+    pub(crate) topics_of_others: Vec<Topic>,
 }
 
 impl<'a> Tx<'a> {
@@ -87,6 +95,13 @@ impl<'a> Tx<'a> {
         self.guarded(sets.iter().copied().flatten(), |statements| {
             statements.execute_many(sql, &sets)
         })
+    }
+
+    /// Runs a statement of which nobody wants to know how many rows it changed. Where the engine is
+    /// far away it travels with the next one that is waited for, or with the commit; if it fails, so
+    /// does that one.
+    pub fn execute_later(&mut self, sql: &Sql, params: &[Param<'_>]) -> Result<(), StorageError> {
+        self.guarded(params, |statements| statements.execute_later(sql, params))
     }
 
     /// All rows of a result. Their order is that of the statement's `ORDER BY` and otherwise
@@ -143,9 +158,13 @@ impl<'a> Tx<'a> {
         part: impl FnOnce(&mut Tx<'_>) -> Result<T, E>,
     ) -> Result<T, E> {
         self.step(SavepointStep::Open)?;
-        let (events, journal, topics) =
-            (self.events.len(), self.journal.len(), self.after.topics.len());
+        let (events, journal) = (self.events.len(), self.journal.len());
+        let (topics, others) = (self.after.topics.len(), self.after.topics_of_others.len());
         let outcome = part(self);
+        if outcome.is_ok() {
+            // What was kept back is part of it. If that fails the part is spoilt, as is seen below.
+            let _ = self.guarded(&[], |statements| statements.send_kept());
+        }
         // A swallowed failure inside `part` still spoils it: on Postgres there is nothing to keep.
         let outcome = match self.spoilt.take() {
             Some(error) if fails_everything(&error) => return Err(self.spoil(error).into()),
@@ -158,6 +177,7 @@ impl<'a> Tx<'a> {
             self.events.truncate(events);
             self.journal.truncate(journal);
             self.after.topics.truncate(topics);
+            self.after.topics_of_others.truncate(others);
             self.step(SavepointStep::Undo)?;
         }
         outcome
@@ -167,6 +187,13 @@ impl<'a> Tx<'a> {
     pub fn notify(&mut self, topic: Topic) {
         if !self.after.topics.contains(&topic) {
             self.after.topics.push(topic);
+        }
+    }
+
+    /// The same on other nodes alone: those who wait here are told in another way.
+    pub fn notify_others(&mut self, topic: Topic) {
+        if !self.after.topics_of_others.contains(&topic) {
+            self.after.topics_of_others.push(topic);
         }
     }
 

@@ -23,7 +23,7 @@ pub enum Param<'a> {
     /// Text without U+0000.
     Text(Cow<'a, str>),
     /// Bytes.
-    Blob(&'a [u8]),
+    Blob(Cow<'a, [u8]>),
 }
 
 /// Anything with a canonical text form (typed ids, contract enums) as a parameter.
@@ -40,6 +40,17 @@ macro_rules! params {
 }
 
 impl Param<'_> {
+    /// The same for a statement that is sent after this one is gone.
+    pub(crate) fn kept(&self) -> Param<'static> {
+        match self {
+            Param::Null => Param::Null,
+            Param::Int(value) => Param::Int(*value),
+            Param::Real(value) => Param::Real(*value),
+            Param::Text(value) => Param::Text(Cow::Owned(value.clone().into_owned())),
+            Param::Blob(value) => Param::Blob(Cow::Owned(value.clone().into_owned())),
+        }
+    }
+
     /// Postgres refuses U+0000 in text and SQLite takes it, so it is refused here for both.
     pub(crate) fn check(&self) -> Result<(), StorageError> {
         match self {
@@ -97,7 +108,7 @@ impl<'a> From<&'a String> for Param<'a> {
 
 impl<'a> From<&'a [u8]> for Param<'a> {
     fn from(value: &'a [u8]) -> Self {
-        Param::Blob(value)
+        Param::Blob(Cow::Borrowed(value))
     }
 }
 

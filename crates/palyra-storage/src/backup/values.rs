@@ -25,7 +25,7 @@ impl Value {
             Value::Null => Param::Null,
             Value::Int(value) => Param::Int(*value),
             Value::Text(value) => Param::Text(Cow::Borrowed(value)),
-            Value::Bytes(value) => Param::Blob(value),
+            Value::Bytes(value) => Param::Blob(value.into()),
         }
     }
 

@@ -2,8 +2,8 @@
 //!
 //! `NOTIFY` inside a transaction takes a lock that all notifying commits of the database share,
 //! so commits would queue up behind each other. Notices are therefore sent after the commit, by
-//! one connection per node that also listens, each topic once however often it rang. A notice
-//! lost by a crash in between costs a worker's next look at its table, nothing else.
+//! one connection per node that also listens, each topic once however often it rang meanwhile. A
+//! notice lost by a crash in between costs a worker's next look at its table, nothing else.
 
 use std::collections::BTreeSet;
 use std::future::poll_fn;
@@ -23,6 +23,8 @@ const RECONNECT_PAUSE: Duration = Duration::from_secs(1);
 const CHANNEL: &str = "palyra";
 const LISTEN: &str = "LISTEN palyra";
 const TELL: &str = "SELECT pg_notify($1, $2)";
+/// What rings again and again is told once in this time.
+const TOGETHER: Duration = Duration::from_millis(10);
 /// A server that does not answer within this is as good as gone.
 const PATIENCE: Duration = Duration::from_secs(10);
 
@@ -123,6 +125,7 @@ impl Doorbell {
                     return Err(fault);
                 }
             }
+            tokio::time::sleep(TOGETHER).await;
         }
     }
 }

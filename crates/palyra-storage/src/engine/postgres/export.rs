@@ -40,7 +40,7 @@ impl PostgresSnapshot {
         work: impl FnOnce(&mut Tx<'_>) -> Result<T, StorageError>,
     ) -> Result<T, StorageError> {
         let Self { runtime, link } = self;
-        let mut statements = PostgresStatements { runtime, link, opening: None, again: None };
+        let mut statements = PostgresStatements::at_once(runtime, link);
         work(&mut Tx::new(&mut statements))
     }
 

@@ -111,8 +111,7 @@ fn transaction<T>(
         None => Ok(()),
     };
     let outcome = scripted.and_then(|()| {
-        let mut statements =
-            PostgresStatements { runtime, link: &mut *link, opening: None, again: None };
+        let mut statements = PostgresStatements::at_once(runtime, &mut *link);
         work(&mut Tx::new(&mut statements))
     });
     let last = if outcome.is_ok() { "COMMIT" } else { "ROLLBACK" };

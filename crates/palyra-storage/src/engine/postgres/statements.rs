@@ -3,7 +3,7 @@
 use std::error::Error;
 
 use bytes::BytesMut;
-use futures_util::future::join;
+use futures_util::future::{join, ready};
 use futures_util::{StreamExt, TryStreamExt, pin_mut, stream};
 use palyra_common::time::Timestamp;
 use tokio::runtime::Runtime;
@@ -21,6 +21,19 @@ const CLOCK: Sql = sql!("SELECT CAST(extract(epoch FROM clock_timestamp()) * 100
 /// Statements that are sent before the answer to the first is there.
 const IN_FLIGHT: usize = 64;
 
+/// A statement that is sent with the next one.
+pub(super) struct Kept {
+    statement: Statement,
+    params: Vec<Param<'static>>,
+}
+
+/// Sends them in their order, before anything that is sent once this was polled: there are never more
+/// than may be in flight.
+pub(super) async fn send_all(client: &Client, kept: &[Kept]) -> Result<(), tokio_postgres::Error> {
+    let each = kept.iter().map(|kept| client.execute_raw(&kept.statement, &kept.params));
+    stream::iter(each).buffered(IN_FLIGHT).try_for_each(|_| ready(Ok(()))).await
+}
+
 pub(super) struct PostgresStatements<'a> {
     pub(super) runtime: &'a Runtime,
     pub(super) link: &'a mut Link,
@@ -29,26 +42,39 @@ pub(super) struct PostgresStatements<'a> {
     pub(super) opening: Option<&'static str>,
     /// Set when the unit should be run again.
     pub(super) again: Option<Again>,
+    /// What is kept back, by one who sends it at the end.
+    pub(super) kept: Option<Vec<Kept>>,
 }
 
-impl PostgresStatements<'_> {
+impl<'a> PostgresStatements<'a> {
+    /// Statements of a transaction that is open. Nothing is kept back.
+    pub(super) fn at_once(runtime: &'a Runtime, link: &'a mut Link) -> Self {
+        Self { runtime, link, opening: None, again: None, kept: None }
+    }
+
     fn fault(&mut self, fault: Fault) -> StorageError {
         self.again = self.again.or(fault.again);
         fault.at(&self.link.place).error
     }
 
-    /// Opens the transaction if it is not open yet, and runs `work` behind it in the same trip.
+    /// Opens the transaction if it is not open yet, and runs what is kept back and `work` behind it in
+    /// the same trip.
     fn send<T>(
         &mut self,
         work: impl AsyncFnOnce(&Client) -> Result<T, tokio_postgres::Error>,
     ) -> Result<T, StorageError> {
         let client = &self.link.client;
+        let kept = self.kept.as_mut().map(std::mem::take).unwrap_or_default();
         let outcome = match self.opening.take() {
             Some(opening) => self.runtime.block_on(answer(ANSWER_TIMEOUT, async {
                 let (opened, done) = join(client.batch_execute(opening), work(client)).await;
                 opened.and(done)
             })),
-            None => self.runtime.block_on(answer(ANSWER_TIMEOUT, work(client))),
+            None if kept.is_empty() => self.runtime.block_on(answer(ANSWER_TIMEOUT, work(client))),
+            None => self.runtime.block_on(answer(ANSWER_TIMEOUT, async {
+                let (sent, done) = join(send_all(client, &kept), work(client)).await;
+                sent.and(done)
+            })),
         };
         outcome.map_err(|fault| self.fault(fault))
     }
@@ -74,7 +100,11 @@ impl Statements for PostgresStatements<'_> {
 
     fn execute_many(&mut self, sql: &Sql, sets: &[&[Param<'_>]]) -> Result<Vec<u64>, StorageError> {
         let Some((first, rest)) = sets.split_first() else { return Ok(Vec::new()) };
-        let mut changed = vec![self.execute(sql, first)?];
+        let is_first = self.opening.is_some() || self.kept.as_ref().is_some_and(|k| !k.is_empty());
+        let (mut changed, rest) = match is_first {
+            true => (vec![self.execute(sql, first)?], rest),
+            false => (Vec::new(), sets),
+        };
         let statement = self.prepared(sql)?;
         rest.iter().try_for_each(|params| check_count(&statement, params))?;
         let (client, runtime) = (&self.link.client, self.runtime);
@@ -90,6 +120,25 @@ impl Statements for PostgresStatements<'_> {
         };
         drop(answers);
         Err(self.fault(fault))
+    }
+
+    fn execute_later(&mut self, sql: &Sql, params: &[Param<'_>]) -> Result<(), StorageError> {
+        let is_open = self.opening.is_none();
+        if !self.kept.as_ref().is_some_and(|kept| is_open && kept.len() < IN_FLIGHT) {
+            return self.execute(sql, params).map(drop);
+        }
+        let statement = self.prepared(sql)?;
+        check_count(&statement, params)?;
+        let params = params.iter().map(Param::kept).collect();
+        self.kept.get_or_insert_default().push(Kept { statement, params });
+        Ok(())
+    }
+
+    fn send_kept(&mut self) -> Result<(), StorageError> {
+        match self.kept.as_ref().is_none_or(Vec::is_empty) {
+            true => Ok(()),
+            false => self.send(async |_| Ok(())),
+        }
     }
 
     fn query(
@@ -113,6 +162,10 @@ impl Statements for PostgresStatements<'_> {
     }
 
     fn savepoint(&mut self, step: SavepointStep) -> Result<(), StorageError> {
+        if step == SavepointStep::Undo {
+            // What was kept back before it has been sent.
+            self.kept.iter_mut().for_each(Vec::clear);
+        }
         let text = match step {
             SavepointStep::Open => "SAVEPOINT part",
             SavepointStep::Keep => "RELEASE part",
@@ -161,7 +214,7 @@ impl ToSql for Param<'_> {
             (Param::Int(value), &Type::INT4) => i32::try_from(*value)?.to_sql(ty, out),
             (Param::Real(value), &Type::FLOAT8) => value.to_sql(ty, out),
             (Param::Text(value), &Type::TEXT | &Type::VARCHAR) => value.as_ref().to_sql(ty, out),
-            (Param::Blob(value), &Type::BYTEA) => value.to_sql(ty, out),
+            (Param::Blob(value), &Type::BYTEA) => value.as_ref().to_sql(ty, out),
             (Param::Int(_) | Param::Real(_) | Param::Text(_) | Param::Blob(_), _) => {
                 Err(Box::new(WrongShape(ty.clone())))
             }

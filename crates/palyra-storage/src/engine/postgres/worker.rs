@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use futures_util::future::Either;
+use futures_util::future::{Either, join};
 use palyra_common::ids::{EventId, IncarnationId};
 use tokio::runtime::Runtime;
 use tokio::sync::watch;
@@ -12,7 +12,7 @@ use super::connect::{ANSWER_TIMEOUT, Dial, Link, answer};
 use super::doorbell::Outgoing;
 use super::fault::{Again, Fault, classify};
 use super::marks::{self, Fate, Slot};
-use super::statements::PostgresStatements;
+use super::statements::{Kept, PostgresStatements, send_all};
 use crate::engine::queue::SharedQueue;
 use crate::notify::Bell;
 use crate::tx::{AfterCommit, Tx};
@@ -106,6 +106,8 @@ impl Worker {
     fn tell(&self, after: &AfterCommit) {
         for topic in &after.topics {
             self.bell.ring(topic.as_str());
+        }
+        for topic in after.topics.iter().chain(&after.topics_of_others) {
             self.outgoing.push(topic.as_str());
         }
     }
@@ -127,11 +129,13 @@ impl Worker {
             link,
             opening: Some(opening),
             again: None,
+            kept: Some(Vec::new()),
         };
         let mut tx = Tx::new(&mut statements);
         let verdict = unit.run(&mut tx);
         let spoilt = tx.spoilt().cloned();
         let (opened, again) = (statements.opening.is_none(), statements.again);
+        let kept = statements.kept.take().unwrap_or_default();
         match (verdict, spoilt) {
             (Verdict::Undo, Some(error)) if again.is_some() => {
                 if again == Some(Again::Conflict) {
@@ -148,7 +152,7 @@ impl Worker {
             (Verdict::Keep(after), _) if !opened => Ok(Ended::Kept(after)),
             (Verdict::Keep(after), _) => {
                 let begun = Instant::now();
-                self.commit(deadline)?;
+                self.commit(&kept, deadline)?;
                 if self.access == Access::Write {
                     metrics::committed(begun.elapsed(), 1);
                 }
@@ -166,17 +170,27 @@ impl Worker {
         }
     }
 
-    fn commit(&mut self, deadline: Instant) -> Result<(), Fault> {
+    /// Commits, behind what was kept back.
+    fn commit(&mut self, kept: &[Kept], deadline: Instant) -> Result<(), Fault> {
         let Some(link) = &mut self.link else {
             return Err(Fault::defect("a transaction without a connection"));
         };
         let (Access::Write, Some(slot)) = (self.access, link.slot.take()) else {
-            let ending = answer(ANSWER_TIMEOUT, link.client.batch_execute("COMMIT"));
-            return self.runtime.block_on(ending);
+            let ending = async {
+                let committing = link.client.batch_execute("COMMIT");
+                let (sent, committed) = join(send_all(&link.client, kept), committing).await;
+                sent.and(committed)
+            };
+            return self.runtime.block_on(answer(ANSWER_TIMEOUT, ending));
         };
         crash_point!("postgres.before_commit");
         let unit = crate::clock::new_id::<EventId>().to_string();
-        let committing = slot.commit(&link.client, &unit);
+        let committing = async {
+            let (sent, committed) =
+                join(send_all(&link.client, kept), slot.commit(&link.client, &unit)).await;
+            // A transaction in which a statement has failed is not committed, whatever comes after it.
+            sent.and(committed)
+        };
         let outcome =
             self.runtime.block_on(async { tokio::time::timeout(ANSWER_TIMEOUT, committing).await });
         crash_point!("postgres.after_commit");

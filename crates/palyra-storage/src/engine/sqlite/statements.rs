@@ -48,6 +48,14 @@ impl Statements for SqliteStatements<'_> {
         run().map_err(|error| classify(error, self.path))
     }
 
+    fn execute_later(&mut self, sql: &Sql, params: &[Param<'_>]) -> Result<(), StorageError> {
+        self.execute(sql, params).map(drop)
+    }
+
+    fn send_kept(&mut self) -> Result<(), StorageError> {
+        Ok(())
+    }
+
     fn query(
         &mut self,
         sql: &Sql,

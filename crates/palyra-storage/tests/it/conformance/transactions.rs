@@ -13,6 +13,10 @@ on_every_engine!(
     a_refusal_of_its_own_undoes_a_unit,
     a_swallowed_failure_is_not_kept,
     a_savepoint_undoes_only_its_part,
+    what_is_done_later_is_done_in_its_place,
+    what_is_only_done_later_is_kept,
+    what_is_refused_later_undoes_all,
+    a_savepoint_undoes_what_was_to_be_done_later,
     a_panicking_unit_harms_nobody,
     a_panic_inside_a_savepoint_leaves_nothing,
     a_defect_in_a_statement_harms_nobody,
@@ -117,6 +121,78 @@ async fn a_savepoint_undoes_only_its_part(world: World) {
         seen.push(value(&world.db, id).await.is_some());
     }
     assert_eq!(seen, [true, false, false, true, true]);
+}
+
+const MORE: Sql = sql!("UPDATE notes SET n = n + $2 WHERE id = $1");
+
+async fn what_is_done_later_is_done_in_its_place(world: World) {
+    let seen = world
+        .db
+        .write(|tx| {
+            tx.execute(&INSERT, params!["first", 0i64])?;
+            // More than are kept back at once.
+            for n in 0..200i64 {
+                tx.execute_later(&INSERT, params![&format!("{n}"), n])?;
+                tx.execute_later(&MORE, params![&format!("{n}"), 1i64])?;
+            }
+            tx.query_one(&VALUE, params!["199"], |row| row.get::<i64>(0))
+        })
+        .await
+        .unwrap();
+    assert_eq!(seen, 200);
+    assert_eq!(count(&world.db).await, 201);
+    assert_eq!(value(&world.db, "0").await, Some(1));
+}
+
+async fn what_is_only_done_later_is_kept(world: World) {
+    let later = |tx: &mut palyra_storage::Tx<'_>| {
+        tx.execute_later(&INSERT, params!["a", 1i64])?;
+        tx.execute_later(&MORE, params!["a", 1i64])
+    };
+    world.db.write(later).await.unwrap();
+    assert_eq!(value(&world.db, "a").await, Some(2));
+}
+
+async fn what_is_refused_later_undoes_all(world: World) {
+    insert(&world.db, "a", 1).await.unwrap();
+    // Seen at the commit, and at the next statement.
+    for more in [false, true] {
+        let refused = world.db.write(move |tx| {
+            tx.execute(&INSERT, params!["b", 1i64])?;
+            tx.execute_later(&INSERT, params!["a", 2i64])?;
+            tx.execute_later(&INSERT, params!["c", 2i64])?;
+            if more { tx.execute(&INSERT, params!["d", 2i64]) } else { Ok(0) }
+        });
+        assert_eq!(refused.await.unwrap_err().code(), ErrorCode::StorageConstraint);
+        assert_eq!(count(&world.db).await, 1);
+    }
+    insert(&world.db, "b", 1).await.unwrap();
+}
+
+async fn a_savepoint_undoes_what_was_to_be_done_later(world: World) {
+    insert(&world.db, "a", 1).await.unwrap();
+    let kept = world.db.write(|tx| {
+        tx.execute(&INSERT, params!["b", 1i64])?;
+        tx.execute_later(&INSERT, params!["c", 1i64])?;
+        let refused = tx.savepoint::<_, StorageError>(|tx| {
+            tx.execute_later(&INSERT, params!["d", 1i64])?;
+            tx.execute_later(&INSERT, params!["a", 1i64])
+        });
+        assert_eq!(refused.unwrap_err().code(), ErrorCode::StorageConstraint);
+        // A refusal of its own, with something that was not sent yet.
+        let refused: Result<(), StorageError> = tx.savepoint(|tx| {
+            tx.execute_later(&INSERT, params!["e", 1i64])?;
+            tx.execute_later(&INSERT, params!["U+0000 \0", 1i64])
+        });
+        assert_eq!(refused.unwrap_err().code(), ErrorCode::StorageInvalidValue);
+        tx.savepoint::<_, StorageError>(|tx| tx.execute_later(&INSERT, params!["f", 1i64]))?;
+        tx.execute_later(&INSERT, params!["g", 1i64])
+    });
+    kept.await.unwrap();
+    assert_eq!(count(&world.db).await, 5);
+    for (name, there) in [("b", true), ("c", true), ("d", false), ("e", false), ("g", true)] {
+        assert_eq!(value(&world.db, name).await.is_some(), there, "{name}");
+    }
 }
 
 async fn a_panicking_unit_harms_nobody(world: World) {
