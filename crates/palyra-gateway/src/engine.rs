@@ -13,6 +13,7 @@ mod drive;
 mod finish;
 mod gating;
 mod hands;
+mod known;
 mod model;
 mod queue;
 mod signal;
@@ -32,8 +33,8 @@ use crate::tool::Toolbox;
 
 pub(crate) use children::{given_away, tell_to_stop};
 pub(crate) use commit::{settle, tell_parent};
-pub(crate) use drive::state_of;
 pub use hands::Hands;
+pub(crate) use known::state_of;
 pub use model::{Asked, Thinker, Thought, ThoughtError};
 pub(crate) use queue::{MOST_DEPTH, append, let_go, rejoin};
 pub use queue::{NewInput, Place, Submitted, submit};

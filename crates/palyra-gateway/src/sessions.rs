@@ -275,7 +275,7 @@ fn end(
     let detail = Some(format!("stopped by {by}"));
     let finished = RunFinished { phase, end, answer: "[Stopped]".to_owned(), detail };
     // What its last worker had begun, and did not live to see the end of.
-    let (state, _) = state_of(tx, run.id)?;
+    let state = state_of(tx, run)?;
     tell_to_stop(tx, run.id, &given_away(&state), now)?;
     let mut events = left_in_doubt(&state);
     let mut charged = Amount::default();
@@ -299,7 +299,6 @@ fn end(
         let reason = Some("the run was stopped".to_owned());
         approval::decide(tx, open.id, &Decision { state, at: now, by: None, reason })?;
     }
-    settle(tx, run.id, charged, now)?;
     if session.holder == Some(run.id) {
         let_go(tx, session.id, now)?;
     }
@@ -307,7 +306,7 @@ fn end(
         let told = (ToolOutcome::Failed, format!("the delegated run {} was stopped", run.id));
         tell_parent(tx, (*parent, call), told, now)?;
     }
-    Ok(())
+    Ok(settle(tx, run.id, charged, now)?)
 }
 
 fn pause(

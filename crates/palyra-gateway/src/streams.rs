@@ -1,22 +1,33 @@
 //! Watching runs: what is on the tape, then what comes, without a gap and nothing twice.
+//!
+//! What a worker of this node has committed is handed to those who watch, so that however many they
+//! are, nobody reads it again. What others have written is read once for all of them, by one of those
+//! who wait. The tape is read by whoever comes, has fallen behind, or has missed something.
 
 use std::collections::HashMap;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 
 use palyra_common::ids::RunId;
-use palyra_common::tape::TapeEntry;
+use palyra_common::tape::{TapeEntry, TapeEvent};
+use palyra_common::time::Timestamp;
 use palyra_policy::run::is_final;
-use palyra_storage::{Database, EngineKind, StorageError, Topic};
-use tokio::sync::watch;
+use palyra_storage::{Database, StorageError, Subscription, Topic, Tx};
+use tokio::sync::broadcast;
+use tokio::time::Instant;
 
 use crate::store::{runs, tape};
 
-/// Rung on other nodes when a tape has grown.
+/// Rung when a tape has grown: on the nodes that are not handed what was added.
 pub(crate) const TOPIC: Topic = Topic::new("tape");
 /// Events that are read at once.
 const PAGE: u32 = 256;
+/// Commits that somebody may be behind before they read the tape again.
+const BEHIND: usize = 32;
 /// How often to look without having been told.
-const LOOK_EVERY: std::time::Duration = std::time::Duration::from_secs(2);
+const LOOK_EVERY: Duration = Duration::from_secs(2);
+/// How often at most, however often it rings.
+const LOOK_AT_MOST_EVERY: Duration = Duration::from_millis(20);
 
 /// Those who watch. Cheap to clone.
 #[derive(Clone)]
@@ -24,40 +35,119 @@ pub struct Streams(Arc<Inner>);
 
 struct Inner {
     db: Database,
-    watched: Mutex<HashMap<RunId, watch::Sender<u64>>>,
+    watched: Mutex<HashMap<RunId, Watched>>,
+    /// Had by the one of those who wait that looks for all of them.
+    lookout: tokio::sync::Mutex<Lookout>,
+}
+
+/// What was added to a tape.
+type Added = Arc<[TapeEntry]>;
+
+struct Watched {
+    sender: broadcast::Sender<Added>,
+    /// The last event that everybody who watches has, or is handed. Nothing: nobody has read the tape.
+    through: Option<i64>,
+}
+
+struct Lookout {
+    told: Subscription,
+    looked_at: Instant,
+    /// When to look again.
+    due_at: Instant,
 }
 
 impl Streams {
     /// Nobody watches yet.
     pub fn new(db: Database) -> Self {
-        Self(Arc::new(Inner { db, watched: Mutex::default() }))
+        let now = Instant::now();
+        let (told, looked_at, due_at) = (db.subscribe(TOPIC), now, now + LOOK_EVERY);
+        let lookout = tokio::sync::Mutex::new(Lookout { told, looked_at, due_at });
+        Self(Arc::new(Inner { db, watched: Mutex::default(), lookout }))
     }
 
-    /// Tells those who watch a run that its tape has grown.
-    pub(crate) fn touch(&self, run: RunId) {
-        let watched = self.0.watched.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(sender) = watched.get(&run) {
-            sender.send_modify(|count| *count = count.wrapping_add(1));
+    fn watched(&self) -> MutexGuard<'_, HashMap<RunId, Watched>> {
+        self.0.watched.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Hands those who watch a run what was just committed, with the numbers from `first` on.
+    pub(crate) fn tell(&self, run: RunId, first: i64, events: Vec<TapeEvent>, at: Timestamp) {
+        if let Some(watched) = self.watched().get_mut(&run) {
+            let entry = |(seq, event)| TapeEntry { seq, at, event };
+            watched.hand((first..).zip(events).map(entry).collect());
         }
     }
 
     /// Watches a run from the event behind `after` on.
     pub fn follow(&self, run: RunId, after: i64) -> Follow {
-        let mut watched = self.0.watched.lock().unwrap_or_else(PoisonError::into_inner);
-        let touched = watched.entry(run).or_insert_with(|| watch::channel(0).0).subscribe();
-        let others = match self.0.db.engine() {
-            EngineKind::Sqlite => None,
-            EngineKind::Postgres => Some(self.0.db.subscribe(TOPIC)),
-        };
-        Follow { streams: self.clone(), run, after, touched, others, ended: false }
+        let mut watched = self.watched();
+        let new = || Watched { sender: broadcast::channel(BEHIND).0, through: None };
+        let added = watched.entry(run).or_insert_with(new).sender.subscribe();
+        Follow { streams: self.clone(), run, after, added, at: At::Tape }
     }
 
     fn forget(&self, run: RunId) {
-        let mut watched = self.0.watched.lock().unwrap_or_else(PoisonError::into_inner);
-        if watched.get(&run).is_some_and(|sender| sender.receiver_count() <= 1) {
+        let mut watched = self.watched();
+        if watched.get(&run).is_some_and(|watched| watched.sender.receiver_count() <= 1) {
             watched.remove(&run);
         }
     }
+
+    /// Looks for what others have written, for all who watch. Never returns. Cancel safe: somebody else
+    /// who waits goes on with it.
+    async fn look_out(&self) {
+        let mut lookout = self.0.lookout.lock().await;
+        loop {
+            let Lookout { told, looked_at, due_at } = &mut *lookout;
+            tokio::select! {
+                () = told.changed() => *due_at = (*looked_at + LOOK_AT_MOST_EVERY).min(*due_at),
+                () = tokio::time::sleep_until(*due_at) => {
+                    if let Err(error) = self.look().await {
+                        tracing::warn!(%error, "what is watched could not be read; trying again");
+                    }
+                    (*looked_at, *due_at) = (Instant::now(), Instant::now() + LOOK_EVERY);
+                }
+            }
+        }
+    }
+
+    async fn look(&self) -> Result<(), StorageError> {
+        let known = |(run, watched): (&RunId, &Watched)| Some((*run, watched.through?));
+        let watched: Vec<(RunId, i64)> = self.watched().iter().filter_map(known).collect();
+        let read = move |tx: &mut Tx<'_>| {
+            let mut found = Vec::new();
+            for (run, through) in &watched {
+                found.push((*run, tape::after(tx, *run, *through, PAGE)?));
+            }
+            Ok(found)
+        };
+        let found = self.0.db.read(read).await?;
+        let mut watched = self.watched();
+        for (run, entries) in found.into_iter().filter(|(_, entries)| !entries.is_empty()) {
+            if let Some(watched) = watched.get_mut(&run) {
+                watched.hand(entries.into());
+            }
+        }
+        Ok(())
+    }
+}
+
+impl Watched {
+    fn hand(&mut self, added: Added) {
+        self.through = self.through.max(added.last().map(|entry| entry.seq));
+        // Nobody may be there any more.
+        let _ = self.sender.send(added);
+    }
+}
+
+/// Where somebody who watches gets the next events from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum At {
+    /// There may be more on the tape.
+    Tape,
+    /// What comes next is handed over.
+    End,
+    /// Nothing comes any more.
+    Over,
 }
 
 /// One who watches a run.
@@ -65,42 +155,76 @@ pub struct Follow {
     streams: Streams,
     run: RunId,
     after: i64,
-    touched: watch::Receiver<u64>,
-    others: Option<palyra_storage::Subscription>,
-    ended: bool,
+    added: broadcast::Receiver<Added>,
+    at: At,
 }
 
 impl Follow {
     /// The next events; empty once the run has ended and everything was read. Cancel safe.
     pub async fn next(&mut self) -> Result<Vec<TapeEntry>, StorageError> {
         loop {
-            self.touched.mark_unchanged();
-            let (run, after) = (self.run, self.after);
-            let read = move |tx: &mut palyra_storage::Tx<'_>| {
-                let events = tape::after(tx, run, after, PAGE)?;
-                let ended = runs::one(tx, run)?.is_none_or(|run| is_final(run.phase));
-                Ok((events, ended))
-            };
-            let (events, ended) = self.streams.0.db.read(read).await?;
-            if let Some(last) = events.last() {
-                self.after = last.seq;
-                return Ok(events);
-            }
-            if ended || self.ended {
-                self.ended = true;
-                return Ok(Vec::new());
-            }
-            let elsewhere = async {
-                match &mut self.others {
-                    Some(others) => others.changed().await,
-                    None => std::future::pending().await,
+            match self.at {
+                At::Over => return Ok(Vec::new()),
+                At::Tape => {
+                    let events = self.read().await?;
+                    if let Some(last) = events.last() {
+                        self.after = last.seq;
+                        return Ok(events);
+                    }
                 }
-            };
-            tokio::select! {
-                _ = self.touched.changed() => {}
-                () = elsewhere => {}
-                () = tokio::time::sleep(LOOK_EVERY) => {}
+                At::End => match self.handed().await {
+                    Some(events) => return Ok(events),
+                    None => self.at = At::Tape,
+                },
             }
+        }
+    }
+
+    /// What is on the tape.
+    async fn read(&mut self) -> Result<Vec<TapeEntry>, StorageError> {
+        let (run, after) = (self.run, self.after);
+        let read =
+            move |tx: &mut Tx<'_>| Ok((tape::after(tx, run, after, PAGE)?, runs::place(tx, run)?));
+        let (events, place) = self.streams.0.db.read(read).await?;
+        self.at = match place {
+            _ if events.len() >= PAGE as usize => At::Tape,
+            Some((next, phase)) if !is_final(phase) => {
+                if let Some(watched) = self.streams.watched().get_mut(&run) {
+                    // Others may have read less of it.
+                    let last = next - 1;
+                    watched.through = Some(watched.through.map_or(last, |all| all.min(last)));
+                }
+                At::End
+            }
+            Some(_) | None if events.is_empty() => At::Over,
+            Some(_) | None => At::Tape,
+        };
+        Ok(events)
+    }
+
+    /// What is handed over next. Nothing: the tape is to be read.
+    async fn handed(&mut self) -> Option<Vec<TapeEntry>> {
+        loop {
+            let added = tokio::select! {
+                added = self.added.recv() => added.ok()?,
+                () = self.streams.look_out() => continue,
+            };
+            let is_end = |entry: &TapeEntry| matches!(entry.event, TapeEvent::RunFinished(_));
+            if added.iter().any(is_end) {
+                self.at = At::Tape;
+            }
+            // What was read before it was handed over is not shown again.
+            let new = added.iter().filter(|entry| entry.seq > self.after);
+            let new: Vec<TapeEntry> = new.cloned().collect();
+            let (Some(first), Some(last)) = (new.first(), new.last()) else {
+                if self.at == At::Tape { return None } else { continue }
+            };
+            // Something before it was not handed over, or is superseded.
+            if first.seq != self.after + 1 {
+                return None;
+            }
+            self.after = last.seq;
+            return Some(new);
         }
     }
 }

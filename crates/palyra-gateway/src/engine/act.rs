@@ -34,22 +34,21 @@ impl Held {
     /// One attempt at a turn of the model.
     pub(super) async fn ask(&mut self, turn: u32, attempt: u32) -> Result<Flow, GatewayError> {
         // What was done is written down at once, and the model sees it. The rest goes with the question.
-        if self.pending.iter().any(|event| tape::is_spoken(event.kind()))
-            && !matches!(self.flush(Then::GoOn).await?, Committed::Done { .. })
-        {
-            return Ok(Flow::Stop);
+        if self.pending.iter().any(|event| tape::is_spoken(event.kind())) {
+            self.spoken = None;
+            if !matches!(self.flush(Then::GoOn).await?, Committed::Done { .. }) {
+                return Ok(Flow::Stop);
+            }
         }
-        let history_through = self.session.next_history;
-        let outgoing = self.options.outgoing.clone();
-        let recipe = Recipe {
-            run: self.run.id,
-            session: self.run.session,
-            history_until: history_through,
-            outgoing: &*outgoing,
+        let recipe = Recipe::of(&self.run, &self.session);
+        let history_through = recipe.history_until;
+        let spoken = match self.spoken.take() {
+            Some(spoken) => spoken,
+            None => self.options.db.read(move |tx| recipe.read(tx)).await?,
         };
         let tools = self.options.tools.offered(&self.agent);
-        let (db, thinker) = (self.options.db.clone(), self.options.thinker.clone());
-        let built = context::build(&db, &*thinker, recipe, &self.agent, tools).await?;
+        let (outgoing, thinker) = (self.options.outgoing.clone(), self.options.thinker.clone());
+        let built = context::build(spoken, &*outgoing, &*thinker, &self.agent, tools);
         self.told = built.told;
         self.state.trust = self.state.trust.max(built.trust);
         let reserved = thinker.worst_case(&self.agent.models, &built.request);
@@ -132,7 +131,7 @@ impl Held {
             tokio::select! {
                 biased;
                 answer = &mut call => break Asked::Answered(answer),
-                () = signalled.notified() => {
+                () = signalled.called() => {
                     if self.is_stopped().await? {
                         break Asked::Interrupted;
                     }
@@ -162,7 +161,8 @@ impl Held {
             move |tx: &mut palyra_storage::Tx<'_>| crate::store::run_signals::of_run(tx, run);
         let signals = self.options.db.read(read).await?;
         let stops = |signal: &Signal| matches!(signal, Signal::Abort { .. } | Signal::Pause { .. });
-        Ok(signals.iter().any(|(_, signal)| stops(signal)))
+        let is_new = |id: &String| !self.beside.absorbed.contains(id);
+        Ok(signals.iter().any(|(id, signal)| is_new(id) && stops(signal)))
     }
 
     fn answered(&mut self, turn: u32, attempt: u32, request: &ModelRequest, thought: Thought) {
@@ -271,6 +271,11 @@ impl Held {
 
     /// Begins calls, makes them, and writes down what came of them.
     pub(super) async fn start(&mut self, calls: &[usize]) -> Result<Flow, GatewayError> {
+        // Whoever has stopped the run does not want to see anything done after that.
+        if self.is_stopped().await? {
+            self.signalled.call();
+            return Ok(Flow::GoOn);
+        }
         let mut made = Vec::new();
         for index in calls {
             let state = self.state.calls[*index].clone();
@@ -347,7 +352,7 @@ impl Held {
             tokio::select! {
                 biased;
                 results = &mut all => break Some(results),
-                () = signalled.notified() => {
+                () = signalled.called() => {
                     if self.is_stopped().await? {
                         break None;
                     }

@@ -1,8 +1,11 @@
 //! What a worker writes down about its run, in one transaction.
 
-use palyra_common::ids::RunId;
-use palyra_common::runtime_contracts::{ApprovalState, RunEnd, RunLifecyclePhase, ToolOutcome};
-use palyra_common::tape::{DeliveryEnqueued, Input, Parent, TapeEvent};
+use palyra_common::agent::Cap;
+use palyra_common::ids::{AgentId, EnvelopeId, RunId};
+use palyra_common::runtime_contracts::{
+    ApprovalState, RunEnd, RunLifecyclePhase, ToolOutcome, Trust,
+};
+use palyra_common::tape::{Input, Parent};
 use palyra_common::time::{Duration, Timestamp};
 use palyra_connector_core::{ChannelError, Envelope, enqueue};
 use palyra_policy::budget::{Account, Amount};
@@ -17,13 +20,13 @@ use super::signal::Signal;
 use crate::error::GatewayError;
 use crate::store::budgets::{self, Reservation};
 use crate::store::runs::{Advance, Run};
+use crate::store::sessions::Ended;
+use crate::store::tape::Line;
 use crate::store::{run_signals, runs, sessions, tape, to_json};
-use palyra_common::agent::Cap;
-use palyra_common::ids::{AgentId, EnvelopeId};
-use palyra_common::runtime_contracts::Trust;
+use crate::streams;
 
 /// A snapshot is kept after so many events.
-const SNAPSHOT_EVERY: i64 = 64;
+pub(super) const SNAPSHOT_EVERY: i64 = 64;
 
 /// Where a run goes with a commit.
 #[derive(Debug, Clone, PartialEq)]
@@ -64,7 +67,7 @@ pub(crate) struct Beside {
 }
 
 impl Beside {
-    fn messages(&self) -> impl Iterator<Item = &Envelope> {
+    pub(super) fn messages(&self) -> impl Iterator<Item = &Envelope> {
         self.send.iter().map(|(_, envelope)| envelope).chain(&self.reply)
     }
 }
@@ -81,9 +84,11 @@ pub(crate) struct Reserve {
 /// One commit of a worker.
 #[derive(Debug, Clone)]
 pub(crate) struct Commit {
-    pub(crate) run: RunId,
+    /// The run as its worker knows it: nobody else changes what is used of it.
+    pub(crate) run: Run,
     pub(crate) worker: i64,
-    pub(crate) events: Vec<TapeEvent>,
+    /// What is added to the tape.
+    pub(crate) lines: Vec<Line>,
     pub(crate) then: Then,
     pub(crate) beside: Beside,
     pub(crate) active: Duration,
@@ -134,73 +139,70 @@ impl From<GatewayError> for Undo {
 
 impl Commit {
     pub(crate) fn write(&self, tx: &mut Tx<'_>, now: Timestamp) -> Result<Committed, Undo> {
-        let releases = !matches!(self.then, Then::GoOn);
-        let run = runs::one(tx, self.run)?.ok_or(Undo::Because(Committed::Lost))?;
-        if releases {
-            // Before the run: that is the order in which everybody locks.
-            sessions::lock(tx, run.session)?;
-        }
-        let mut events = self.events.clone();
-        for envelope in self.beside.messages() {
-            let (connector, envelope) = (envelope.connector.clone(), envelope.id.clone());
-            let sent = TapeEvent::DeliveryEnqueued(DeliveryEnqueued { connector, envelope });
-            // The end of a run is its last event but for what becomes of deliveries.
-            let place = events.len() - usize::from(matches!(self.then, Then::End(..)));
-            events.insert(place, sent);
-        }
-        let first = self.advance(tx, &run, events.len(), now)?;
+        let (run, session) = (self.run.id, self.run.session);
+        // Before the run: that is the order in which everybody locks.
+        let ended = match self.then {
+            Then::GoOn => None,
+            Then::LetGo(_) | Then::Later(_) => {
+                sessions::lock(tx, session)?;
+                None
+            }
+            Then::End(..) => Some(sessions::end_run(tx, session, now)?),
+        };
+        let first = self.advance(tx, ended.as_ref(), now)?;
         for id in &self.beside.absorbed {
             run_signals::remove(tx, id)?;
         }
-        if matches!(self.then, Then::LetGo(_) | Then::Later(_)) && run_signals::any(tx, self.run)? {
+        if matches!(self.then, Then::LetGo(_) | Then::Later(_)) && run_signals::any(tx, run)? {
             return Err(Undo::Because(Committed::Signalled));
         }
-        tape::add(tx, self.run, first, &events, now)?;
-        let last = first + i64::try_from(events.len()).unwrap_or(0) - 1;
+        tape::add(tx, run, first, &self.lines, now)?;
+        // Those who watch here are handed it.
+        tx.notify_others(streams::TOPIC);
         if let Some(from) = self.beside.drop_deltas {
-            tape::drop_deltas(tx, self.run, from, first)?;
+            tape::drop_deltas(tx, run, from, first)?;
         }
-        let snapshot_seq = self.snapshot(tx, last)?;
+        let snapshot_seq = self.snapshot(tx, first + self.count() - 1)?;
+        self.others(tx, now)?;
+        match ended {
+            Some(ended) => self.end(tx, &ended, now)?,
+            None if matches!(self.then, Then::LetGo(_)) => let_go(tx, session, now)?,
+            None => {}
+        }
+        // Last: others wait for these rows until the commit.
         self.budgets(tx, now)?;
-        self.others(tx, &run, now)?;
-        match self.then {
-            Then::GoOn | Then::Later(_) => {}
-            Then::LetGo(_) => let_go(tx, run.session, now)?,
-            Then::End(..) => self.end(tx, &run, now)?,
-        }
         Ok(Committed::Done { first, snapshot_seq })
     }
 
-    fn advance(
-        &self,
-        tx: &mut Tx<'_>,
-        run: &Run,
-        events: usize,
-        now: Timestamp,
-    ) -> Result<i64, Undo> {
+    /// How many events are added.
+    fn count(&self) -> i64 {
+        i64::try_from(self.lines.len()).unwrap_or(i64::MAX)
+    }
+
+    fn advance(&self, tx: &mut Tx<'_>, ended: Option<&Ended>, now: Timestamp) -> Result<i64, Undo> {
         let (phase, due_at, keeps) = match self.then {
             Then::GoOn => (self.state.phase, None, true),
             Then::LetGo(phase) => (phase, None, false),
             Then::Later(due_at) => (RunLifecyclePhase::Queued, due_at, false),
             Then::End(phase, _) => (phase, None, false),
         };
-        let (history, ended) = match self.then {
-            Then::End(_, end) => (Some(sessions::take_history(tx, run.session, now)?), Some(end)),
-            Then::GoOn | Then::LetGo(_) | Then::Later(_) => (None, None),
+        let end = match self.then {
+            Then::End(_, end) => Some(end),
+            Then::GoOn | Then::LetGo(_) | Then::Later(_) => None,
         };
         let to = Advance {
-            events: i64::try_from(events).unwrap_or(i64::MAX),
+            events: self.count(),
             phase,
             due_at,
             worker: keeps.then_some(self.worker),
-            recoveries: if self.progress { 0 } else { run.recoveries },
+            recoveries: if self.progress { 0 } else { self.run.recoveries },
             active: self.active,
             tokens: self.state.tokens,
             micros: self.state.micros,
-            history,
-            ended,
+            history: ended.map(|ended| ended.history),
+            ended: end,
         };
-        let first = runs::advance(tx, self.run, self.worker, &to, now)?;
+        let first = runs::advance(tx, self.run.id, self.worker, &to, now)?;
         first.ok_or(Undo::Because(Committed::Lost))
     }
 
@@ -208,14 +210,16 @@ impl Commit {
         if last - self.snapshot_seq < SNAPSHOT_EVERY || is_final(self.state.phase) {
             return Ok(self.snapshot_seq);
         }
-        runs::save_snapshot(tx, self.run, &to_json(&self.state)?, last)?;
+        runs::save_snapshot(tx, self.run.id, &to_json(&self.state)?, last)?;
         Ok(last)
     }
 
     /// What was set aside before is settled first, then something else is set aside.
     fn budgets(&self, tx: &mut Tx<'_>, now: Timestamp) -> Result<(), Undo> {
-        if let Some(spent) = self.beside.spent {
-            settle(tx, self.run, spent, now)?;
+        match (self.beside.spent, &self.then) {
+            (Some(spent), _) => settle(tx, self.run.id, spent, now)?,
+            (None, Then::End(..)) => settle(tx, self.run.id, Amount::default(), now)?,
+            (None, Then::GoOn | Then::LetGo(_) | Then::Later(_)) => {}
         }
         let Some(reserve) = &self.beside.reserve else { return Ok(()) };
         for (scope, cap) in &reserve.scopes {
@@ -223,17 +227,18 @@ impl Commit {
             let Some(reserved) = account.reserve(reserve.amount, cap) else {
                 return Err(Undo::Because(Committed::Spent(scope.clone())));
             };
-            budgets::save(tx, scope, &reserved)?;
+            budgets::save(tx, scope, &reserved, now)?;
         }
         let scopes = reserve.scopes.iter().map(|(scope, _)| scope.clone()).collect();
         let reservation = Reservation { amount: reserve.amount, scopes };
-        budgets::reserve(tx, self.run, (reserve.turn, reserve.attempt), &reservation)?;
+        budgets::reserve(tx, self.run.id, (reserve.turn, reserve.attempt), &reservation)?;
         Ok(())
     }
 
-    fn others(&self, tx: &mut Tx<'_>, run: &Run, now: Timestamp) -> Result<(), Undo> {
+    fn others(&self, tx: &mut Tx<'_>, now: Timestamp) -> Result<(), Undo> {
+        let run = &self.run;
         for blob in &self.beside.keep {
-            let held = BlobStore::hold(tx, blob, &crate::tools::holder(self.run), now);
+            let held = BlobStore::hold(tx, blob, &crate::tools::holder(run.id), now);
             held.map_err(|error| Undo::Failed(error.into()))?;
         }
         for record in &self.beside.ask {
@@ -249,39 +254,44 @@ impl Commit {
             }
         }
         for (call, agent, task) in &self.beside.delegate {
-            let key = children::key(self.run, call);
+            let key = children::key(run.id, call);
             // Whoever took this run over delegates what was delegated before.
             if sessions::exists(tx, &key)? {
                 continue;
             }
             let place = Place::Key { key: &key, agent, surface: "delegated", reply_to: None };
-            let parent = Parent { run: self.run, call: call.clone(), depth: run.depth + 1 };
+            let parent = Parent { run: run.id, call: call.clone(), depth: run.depth + 1 };
             let (text, sender) = (task.clone(), format!("agent:{}", run.agent));
             let input = Input { text, sender, trust: self.state.trust, connector: None };
             let new = NewInput { place, input, answers: None, parent: Some(parent), worker: None };
             submit(tx, &new, now)?;
         }
-        children::tell_to_stop(tx, self.run, &self.beside.stop, now)?;
+        children::tell_to_stop(tx, run.id, &self.beside.stop, now)?;
         Ok(())
     }
 
     /// Nothing of a run outlives it: neither questions nor reservations nor signals; and whoever
     /// waits for it is told.
-    fn end(&self, tx: &mut Tx<'_>, run: &Run, now: Timestamp) -> Result<(), Undo> {
-        run_signals::forget(tx, self.run)?;
-        for open in approval::pending_of_run(tx, self.run)? {
-            let state = ApprovalState::Cancelled;
-            let reason = Some("the run has ended".to_owned());
-            approval::decide(tx, open.id, &Decision { state, at: now, by: None, reason })?;
+    fn end(&self, tx: &mut Tx<'_>, ended: &Ended, now: Timestamp) -> Result<(), Undo> {
+        let run = &self.run;
+        run_signals::forget(tx, run.id)?;
+        // Only about calls of the last answer can there be any: before another, all are settled.
+        if !self.state.calls.is_empty() {
+            for open in approval::pending_of_run(tx, run.id)? {
+                let state = ApprovalState::Cancelled;
+                let reason = Some("the run has ended".to_owned());
+                approval::decide(tx, open.id, &Decision { state, at: now, by: None, reason })?;
+            }
         }
-        settle(tx, self.run, Amount::default(), now)?;
-        let_go(tx, run.session, now)?;
+        if ended.open > 0 {
+            let_go(tx, run.session, now)?;
+        }
         if let Some((parent, call)) = &run.parent {
             let completed = matches!(self.then, Then::End(RunLifecyclePhase::Completed, end)
                 if end != RunEnd::NoAnswer);
             let outcome = if completed { ToolOutcome::Done } else { ToolOutcome::Failed };
             let answer = match self.state.said.as_str() {
-                "" => format!("the delegated run {} gave no answer", self.run),
+                "" => format!("the delegated run {} gave no answer", run.id),
                 said => said.to_owned(),
             };
             tell_parent(tx, (*parent, call), (outcome, answer), now)?;
@@ -322,7 +332,7 @@ pub(crate) fn settle(
     for reservation in budgets::take(tx, run)? {
         for scope in &reservation.scopes {
             let account: Account = budgets::lock(tx, scope, now)?;
-            budgets::save(tx, scope, &account.settle(reservation.amount, spent))?;
+            budgets::save(tx, scope, &account.settle(reservation.amount, spent), now)?;
         }
     }
     Ok(())

@@ -10,19 +10,23 @@ mod tests;
 use palyra_common::agent::AgentSpec;
 use palyra_common::ids::{RunId, SessionId};
 use palyra_common::runtime_contracts::Trust;
-use palyra_common::tape::TapeEvent;
+use palyra_common::tape::{TapeEntry, TapeEvent};
 use palyra_connector_core::Outgoing;
 use palyra_models::{ModelRequest, ToolSpec};
-use palyra_storage::{Database, StorageError};
+use palyra_storage::{StorageError, Tx};
 
 use self::built::{Built, Cut, Events};
 use super::model::Thinker;
-use crate::store::{runs, tape};
+use crate::store::runs::Run;
+use crate::store::sessions::Session;
+use crate::store::tape;
 
 /// How many earlier runs of a session are looked at.
 const MOST_RUNS: u32 = 64;
 /// How many events of one run are.
 const MOST_EVENTS: u32 = 1_000;
+/// How many events of all earlier runs are.
+const MOST_EARLIER: u32 = 2_000;
 /// How much of a text of an earlier run is shown, in bytes.
 const EARLIER: Cut = Cut { old: 2_048, new: 2_048 };
 /// How a run is cut that does not fit: first what is older than its last turn, then everything.
@@ -49,32 +53,65 @@ pub(crate) struct Context {
     pub(crate) trust: Trust,
 }
 
-pub(crate) struct Recipe<'a> {
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Recipe {
     pub(crate) run: RunId,
     pub(crate) session: SessionId,
     /// The first place in the history that is not used.
     pub(crate) history_until: i64,
-    /// Takes secrets out of what people said: a model may be somebody else's.
-    pub(crate) outgoing: &'a dyn Outgoing,
 }
 
-pub(crate) async fn build(
-    db: &Database,
+/// What was said, in a run and before it.
+pub(crate) struct Spoken {
+    own: Events,
+    earlier: Vec<Events>,
+}
+
+impl Recipe {
+    /// For a model that is asked in a run.
+    pub(crate) fn of(run: &Run, session: &Session) -> Self {
+        Self { run: run.id, session: session.id, history_until: session.next_history }
+    }
+
+    /// Reads what was said.
+    pub(crate) fn read(self, tx: &mut Tx<'_>) -> Result<Spoken, StorageError> {
+        let own = tape::spoken(tx, self.run, MOST_EVENTS)?;
+        Ok(Spoken { own: (self.run, own), earlier: self.earlier(tx)? })
+    }
+
+    /// The same where the tape of the run was read as a whole.
+    pub(crate) fn read_with(
+        self,
+        tx: &mut Tx<'_>,
+        tape: &[TapeEntry],
+    ) -> Result<Spoken, StorageError> {
+        let spoken = tape.iter().rev().filter(|entry| tape::is_spoken(entry.event.kind()));
+        let own = spoken.take(MOST_EVENTS as usize).cloned().collect();
+        Ok(Spoken { own: (self.run, own), earlier: self.earlier(tx)? })
+    }
+
+    fn earlier(self, tx: &mut Tx<'_>) -> Result<Vec<Events>, StorageError> {
+        let most = (MOST_RUNS, MOST_EARLIER);
+        let mut earlier = tape::spoken_before(tx, self.session, self.history_until, most)?;
+        let events: usize = earlier.iter().map(|(_, entries)| entries.len()).sum();
+        if events >= MOST_EARLIER as usize {
+            // Of this one the beginning may be missing, and a result is nothing without its call.
+            earlier.pop();
+        }
+        Ok(earlier)
+    }
+}
+
+/// What a model is asked. `outgoing` takes secrets out of what people said: the model may be somebody
+/// else's.
+pub(crate) fn build(
+    spoken: Spoken,
+    outgoing: &dyn Outgoing,
     thinker: &dyn Thinker,
-    recipe: Recipe<'_>,
     agent: &AgentSpec,
     tools: Vec<ToolSpec>,
-) -> Result<Context, StorageError> {
-    let Recipe { run, session, history_until, outgoing } = recipe;
-    let read = move |tx: &mut palyra_storage::Tx<'_>| {
-        let own = (run, tape::spoken(tx, run, MOST_EVENTS)?);
-        let mut earlier = Vec::new();
-        for run in runs::history(tx, session, history_until, MOST_RUNS)? {
-            earlier.push((run, tape::spoken(tx, run, MOST_EVENTS)?));
-        }
-        Ok((own, earlier))
-    };
-    let (mut own, mut earlier) = db.read(read).await?;
+) -> Context {
+    let Spoken { mut own, mut earlier } = spoken;
     earlier.iter_mut().chain([&mut own]).for_each(|events| clean(events, outgoing));
     let system = format!("{}\n\n{ABOUT_MARKS}", agent.instructions);
     let room = agent.limits.context_tokens.saturating_sub(thinker.tokens(&system));
@@ -87,7 +124,7 @@ pub(crate) async fn build(
         max_output_tokens: u32::try_from(agent.limits.output_tokens).unwrap_or(u32::MAX),
         temperature: None,
     };
-    Ok(Context { request, told: context.told, trust: context.trust })
+    Context { request, told: context.told, trust: context.trust }
 }
 
 /// What others than us have written down was not cleaned before.

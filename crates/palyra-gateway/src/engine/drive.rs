@@ -3,24 +3,26 @@
 use std::sync::Arc;
 
 use palyra_common::agent::AgentSpec;
-use palyra_common::ids::RunId;
 use palyra_common::runtime_contracts::{
     ApprovalState, RetryClass, RunEnd, RunLifecyclePhase, ToolOutcome, Trust,
 };
-use palyra_common::tape::{ApprovalRequested, ModelAbandoned, Phase, TapeEvent, ToolCompleted};
+use palyra_common::tape::{
+    ApprovalRequested, DeliveryEnqueued, ModelAbandoned, Phase, TapeEvent, ToolCompleted,
+};
 use palyra_common::time::{Duration, Timestamp};
 use palyra_policy::budget::Amount;
 use palyra_policy::run::{self as policy, CallStep, Limits, Next, Recovery, RunState, Used};
-use palyra_storage::{StorageError, Tx, approval, crash_point, new_id};
-use tokio::sync::Notify;
+use palyra_storage::{approval, crash_point, new_id};
 
 use super::commit::{Beside, Commit, Committed, Then, Undo};
-use super::signal::Signal;
+use super::context::Spoken;
+use super::known::Known;
+use super::signal::{Call, Signal};
 use super::{EngineOptions, gating};
 use crate::error::GatewayError;
 use crate::store::runs::Run;
 use crate::store::sessions::Session;
-use crate::store::{agents, from_text, run_signals, runs, sessions, tape};
+use crate::store::{run_signals, tape};
 
 /// Taken over so often without getting any further, a run has failed.
 const MOST_RECOVERIES: u32 = 3;
@@ -43,8 +45,14 @@ pub(super) struct Held {
     pub(super) pending: Vec<TapeEvent>,
     pub(super) beside: Beside,
     pub(super) progress: bool,
-    /// Told when there are signals.
-    pub(super) signalled: Arc<Notify>,
+    /// Called when there are signals.
+    pub(super) signalled: Arc<Call>,
+    /// Those that there were when the run was read.
+    found: Option<Vec<(String, Signal)>>,
+    /// What was said until then, if the run was at its beginning.
+    pub(super) spoken: Option<Spoken>,
+    /// Whether the run is no longer this worker's.
+    let_go: bool,
     /// Since when this worker works on it.
     pub(super) since: Timestamp,
     /// What operators said in the context that the model saw last.
@@ -65,15 +73,12 @@ impl Held {
         options: Arc<EngineOptions>,
         worker: i64,
         run: Run,
-        signalled: Arc<Notify>,
+        signalled: Arc<Call>,
     ) -> Result<Self, GatewayError> {
-        let (id, session, agent) = (run.id, run.session, run.agent.clone());
-        let read = move |tx: &mut Tx<'_>| {
-            let (state, seq) = state_of(tx, id)?;
-            Ok((state, seq, sessions::one(tx, session)?, agents::one(tx, &agent)?))
-        };
-        let (state, snapshot_seq, found, agent) = options.db.read(read).await?;
-        let session = found.ok_or(GatewayError::NoSession(session))?;
+        let (session, of) = (run.session, run.clone());
+        let known = options.db.read(move |tx| Known::read(tx, &of)).await?;
+        let Known { state, snapshot_seq, signals, session: place, agent, spoken } = known;
+        let session = place.ok_or(GatewayError::NoSession(session))?;
         let known = agent.is_some();
         let agent = agent.map(|agent| agent.spec).unwrap_or_default();
         let limits = Limits {
@@ -98,13 +103,21 @@ impl Held {
             beside: Beside::default(),
             progress: false,
             signalled,
+            found: Some(signals),
+            spoken,
+            let_go: false,
             told: Vec::new(),
             known,
         })
     }
 
-    /// Works on the run until it has ended or waits.
-    pub(super) async fn drive(mut self) -> Result<(), GatewayError> {
+    /// Works on the run until it has ended or waits. Says whether it is no longer this worker's.
+    pub(super) async fn drive(mut self) -> Result<bool, GatewayError> {
+        self.go_on().await?;
+        Ok(self.let_go)
+    }
+
+    async fn go_on(&mut self) -> Result<(), GatewayError> {
         let now = self.options.clock.now();
         if self.run.recoveries >= MOST_RECOVERIES {
             let detail = "it was taken over several times and never got any further";
@@ -182,11 +195,12 @@ impl Held {
     }
 
     async fn commit(&mut self, then: Then) -> Result<Committed, GatewayError> {
+        let events = self.to_be_written(&then);
         let commit = Commit {
-            run: self.run.id,
+            run: self.run.clone(),
             worker: self.worker,
-            events: self.pending.clone(),
-            then,
+            lines: tape::lines(&events)?,
+            then: then.clone(),
             beside: self.beside.clone(),
             active: self.active(),
             progress: self.progress,
@@ -199,24 +213,44 @@ impl Held {
         crash_point!("run.after_commit");
         let committed = match written {
             Ok(committed) => committed,
-            Err(Undo::Because(why)) => return Ok(why),
+            Err(Undo::Because(why)) => {
+                self.let_go |= why == Committed::Lost;
+                return Ok(why);
+            }
             Err(Undo::Failed(error)) => return Err(error),
         };
-        if let Committed::Done { snapshot_seq, .. } = committed {
+        if let Committed::Done { first, snapshot_seq } = committed {
             self.snapshot_seq = snapshot_seq;
             self.pending.clear();
             self.beside = Beside::default();
-            self.progress = false;
-            self.options.streams.touch(self.run.id);
+            if std::mem::take(&mut self.progress) {
+                self.run.recoveries = 0;
+            }
+            self.let_go |= then != Then::GoOn;
+            self.options.streams.tell(self.run.id, first, events, now);
         }
         Ok(committed)
+    }
+
+    /// The events of a commit: what is decided, and that messages go out.
+    fn to_be_written(&self, then: &Then) -> Vec<TapeEvent> {
+        let mut events = self.pending.clone();
+        for envelope in self.beside.messages() {
+            let (connector, envelope) = (envelope.connector.clone(), envelope.id.clone());
+            let sent = TapeEvent::DeliveryEnqueued(DeliveryEnqueued { connector, envelope });
+            // The end of a run is its last event but for what becomes of deliveries.
+            let place = events.len() - usize::from(matches!(then, Then::End(..)));
+            events.insert(place, sent);
+        }
+        events
     }
 
     /// Writes down what is decided, and that the run waits.
     async fn wait(&mut self, then: Then) -> Result<Flow, GatewayError> {
         match self.flush(then).await? {
             Committed::Signalled => {
-                // It does not wait after all.
+                // It does not wait after all, whether or not anybody has called yet.
+                self.signalled.call();
                 self.push(moved(RunLifecyclePhase::Running, None));
                 Ok(Flow::GoOn)
             }
@@ -268,8 +302,12 @@ impl Held {
 
     /// Moves what others have told onto the tape.
     async fn absorb(&mut self) -> Result<Flow, GatewayError> {
-        let run = self.run.id;
-        let signals = self.options.db.read(move |tx| run_signals::of_run(tx, run)).await?;
+        let (run, found) = (self.run.id, self.found.take());
+        let signals = match (self.signalled.take(), found) {
+            (true, _) => self.options.db.read(move |tx| run_signals::of_run(tx, run)).await?,
+            (false, Some(found)) => found,
+            (false, None) => return Ok(Flow::GoOn),
+        };
         for (id, signal) in signals {
             if self.beside.absorbed.contains(&id) {
                 continue;
@@ -410,19 +448,6 @@ impl Held {
 
 pub(super) fn moved(phase: RunLifecyclePhase, reason: Option<String>) -> TapeEvent {
     TapeEvent::RunPhase(Phase { phase, reason })
-}
-
-/// The state of a run, and after which event there is a snapshot of it.
-pub(crate) fn state_of(tx: &mut Tx<'_>, run: RunId) -> Result<(RunState, i64), StorageError> {
-    let (snapshot, seq) = runs::snapshot(tx, run)?;
-    let mut state = match snapshot {
-        Some(kept) => from_text(&kept)?,
-        None => RunState::new(),
-    };
-    for entry in tape::folded(tx, run, seq)? {
-        state.apply(&entry.event);
-    }
-    Ok((state, seq))
 }
 
 /// Whether a question may be acted on.

@@ -12,6 +12,7 @@ use super::TOPIC;
 use crate::error::GatewayError;
 use crate::store::sessions::{NewSession, Session};
 use crate::store::{runs, sessions, tape};
+use crate::streams;
 
 /// More inputs than this do not wait as runs of their own: they join the last one.
 const MOST_WAITING: i64 = 50;
@@ -76,7 +77,11 @@ pub fn submit(
     // Nobody means it, and not everybody takes it.
     input.text = strip_nul(&input.text).into_owned();
     let event = TapeEvent::InputMessage(input);
-    let (waiting, last) = runs::waiting_in_session(tx, session.id)?;
+    // Nobody waits for a session that nobody has.
+    let (waiting, last) = match session.holder {
+        Some(_) => runs::waiting_in_session(tx, session.id)?,
+        None => (0, None),
+    };
     if let (true, Some(last)) = (waiting >= MOST_WAITING && new.parent.is_none(), last)
         && let Some(run) = runs::by_seq(tx, session.id, last)?
     {
@@ -103,7 +108,7 @@ pub fn submit(
         depth: parent.map_or(0, |parent| parent.depth),
     };
     runs::add(tx, &run, now)?;
-    tape::add(tx, id, 1, &events, now)?;
+    tape::add(tx, id, 1, &tape::lines(&events)?, now)?;
     sessions::count_run(tx, session.id, session.holder.unwrap_or(id), now)?;
     if free {
         tx.notify(TOPIC);
@@ -160,7 +165,7 @@ pub(crate) fn rejoin(
     Ok(())
 }
 
-/// Adds events to a run that no worker has. The session is locked.
+/// Adds events to a run that no worker has, and tells those who watch it. The session is locked.
 pub(crate) fn append(
     tx: &mut Tx<'_>,
     run: RunId,
@@ -169,7 +174,10 @@ pub(crate) fn append(
 ) -> Result<(), StorageError> {
     let count = i64::try_from(events.len()).unwrap_or(i64::MAX);
     match runs::append(tx, run, count, now)? {
-        Some(first) => tape::add(tx, run, first, events, now),
+        Some(first) => {
+            tx.notify(streams::TOPIC);
+            tape::add(tx, run, first, &tape::lines(events)?, now)
+        }
         None => Ok(()),
     }
 }

@@ -1,10 +1,40 @@
 //! What others tell the worker of a run.
 
+use std::sync::atomic::{AtomicBool, Ordering};
+
 use palyra_common::ids::ApprovalId;
 use palyra_common::runtime_contracts::Trust;
 use palyra_common::runtime_contracts::{ApprovalState, ToolOutcome};
 use palyra_common::tape::{ApprovalDecided, TapeEvent, ToolCompleted};
 use serde::{Deserialize, Serialize};
+use tokio::sync::Notify;
+
+/// Tells whoever drives a run that there are signals for it, so that they need not be looked for in
+/// vain.
+#[derive(Debug, Default)]
+pub(super) struct Call {
+    waiting: AtomicBool,
+    notify: Notify,
+}
+
+impl Call {
+    /// There are some.
+    pub(super) fn call(&self) {
+        self.waiting.store(true, Ordering::SeqCst);
+        self.notify.notify_one();
+    }
+
+    /// Whether there was a call since this was last asked. Signals are read after it, so that none is
+    /// missed.
+    pub(super) fn take(&self) -> bool {
+        self.waiting.swap(false, Ordering::SeqCst)
+    }
+
+    /// Returns at a call, which is not taken by it.
+    pub(super) async fn called(&self) {
+        self.notify.notified().await;
+    }
+}
 
 /// Something that a worker moves onto the tape of its run.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]

@@ -1,6 +1,6 @@
 //! The worker of a node: takes runs that are due, and looks after those that it has.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
 use std::time::Duration;
@@ -11,11 +11,12 @@ use palyra_common::time::Timestamp;
 use palyra_connector_core::Pulse;
 use palyra_storage::lease::{Lease, LeaseName, is_held};
 use palyra_storage::{StorageError, Tx};
-use tokio::sync::Notify;
 use tokio::task::{Id, JoinSet};
+use tokio::time::Instant;
 
 use super::drive::Held;
 use super::hands::Hands;
+use super::signal::Call;
 use super::{EngineOptions, TOPIC, children};
 use crate::approvals::expire_overdue;
 use crate::store::run_signals;
@@ -42,9 +43,25 @@ struct Worker {
     hands: Hands,
     pulse: Pulse,
     lease: Lease,
-    tasks: JoinSet<()>,
-    active: HashMap<RunId, Arc<Notify>>,
+    tasks: JoinSet<Outcome>,
+    active: HashMap<RunId, Arc<Call>>,
     by_task: HashMap<Id, RunId>,
+    /// Runs that are ours again before the task that let them go has ended.
+    again: HashSet<RunId>,
+    /// When to look for what nobody tells of: runs of workers that are gone, our own that nothing
+    /// drives, questions whose time is up.
+    thoroughly_at: Instant,
+    /// When the time of a question is up.
+    expiry: Option<Timestamp>,
+}
+
+/// What became of a run that was driven.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Outcome {
+    /// It is no longer this worker's.
+    LetGo,
+    /// It still is.
+    Kept,
 }
 
 impl Engine {
@@ -80,6 +97,9 @@ impl Engine {
                 tasks: JoinSet::new(),
                 active: HashMap::new(),
                 by_task: HashMap::new(),
+                again: HashSet::new(),
+                thoroughly_at: Instant::now(),
+                expiry: None,
             };
             if worker.work(&mut shutdown).await {
                 return;
@@ -105,60 +125,63 @@ impl Worker {
     /// Works until the lease is lost, or `shutdown`: then it says so.
     async fn work(mut self, shutdown: &mut (impl Future<Output = ()> + Unpin)) -> bool {
         let mut told = self.options.db.subscribe(TOPIC);
-        let mut next = Duration::ZERO;
+        let mut look_at = Instant::now();
         loop {
-            tokio::select! {
-                () = told.changed() => {}
-                () = tokio::time::sleep(next) => {}
-                Some(ended) = self.tasks.join_next_with_id() => self.has_ended(ended),
+            let was_full = self.room() == 0;
+            let looks = tokio::select! {
+                () = told.changed() => true,
+                () = tokio::time::sleep_until(look_at) => true,
+                // Whatever else there is to do was found before, if there was room for it.
+                Some(ended) = self.tasks.join_next_with_id() => self.has_ended(ended) || was_full,
                 () = &mut *shutdown => {
                     self.stop().await;
                     return true;
                 }
-            }
+            };
             if !self.options.leases.holds(&self.lease) {
                 // Whoever frees our runs is right to: nothing that we still write counts.
                 self.hands.withdraw();
                 self.tasks.shutdown().await;
                 return false;
             }
-            next = match self.look().await {
-                Ok(due) => {
-                    let now = self.options.clock.now();
-                    self.pulse.beat(now);
-                    self.hands.offer(self.lease.token(), self.room());
-                    let until = due.map_or(LOOK_AT_LEAST_EVERY, |due| due.since(now).into());
-                    until.clamp(Duration::from_millis(5), LOOK_AT_LEAST_EVERY)
-                }
-                Err(error) => {
-                    tracing::warn!(%error, "runs could not be looked after; trying again");
-                    AFTER_TROUBLE
-                }
-            };
+            if looks {
+                look_at = Instant::now() + self.look_after().await;
+            }
+            self.hands.offer(self.lease.token(), self.room());
+        }
+    }
+
+    /// Looks after runs. Says for how long that will do.
+    async fn look_after(&mut self) -> Duration {
+        match self.look().await {
+            Ok(due) => {
+                let now = self.options.clock.now();
+                self.pulse.beat(now);
+                let until = due.map_or(LOOK_AT_LEAST_EVERY, |due| due.since(now).into());
+                until.clamp(Duration::from_millis(5), LOOK_AT_LEAST_EVERY)
+            }
+            Err(error) => {
+                tracing::warn!(%error, "runs could not be looked after; trying again");
+                self.thoroughly_at = Instant::now();
+                AFTER_TROUBLE
+            }
         }
     }
 
     /// Takes what is due and there is room for. Says when to look again.
     async fn look(&mut self) -> Result<Option<Timestamp>, StorageError> {
         let (now, token) = (self.options.clock.now(), self.lease.token());
+        let is_up = self.expiry.is_some_and(|expiry| expiry <= now);
+        let thoroughly = is_up || self.thoroughly_at <= Instant::now();
         let read = move |tx: &mut Tx<'_>| {
-            let mine = runs::of_worker(tx, token)?;
-            let signalled = run_signals::for_worker(tx, token)?;
-            let mut gone = Vec::new();
-            for worker in runs::workers(tx)? {
-                if worker != token && !is_held(tx, worker, now)? {
-                    gone.push(worker);
-                }
-            }
-            let due = runs::next_due(tx)?;
-            Ok((mine, signalled, gone, due))
+            let (mine, gone) = match thoroughly {
+                true => (runs::of_worker(tx, token)?, gone(tx, token, now)?),
+                false => (runs::new_of_worker(tx, token)?, Vec::new()),
+            };
+            Ok((mine, gone, run_signals::for_worker(tx, token)?, runs::next_due(tx)?))
         };
-        let (mine, signalled, gone, due) = self.options.db.read(read).await?;
-        for run in signalled {
-            if let Some(signalled) = self.active.get(&run) {
-                signalled.notify_one();
-            }
-        }
+        let (mine, gone, signalled, mut due) = self.options.db.read(read).await?;
+        signalled.iter().filter_map(|run| self.active.get(run)).for_each(|run| run.call());
         for run in mine {
             if !self.active.contains_key(&run.id) && self.room() > 0 {
                 self.begin(run);
@@ -173,16 +196,18 @@ impl Worker {
                         runs::free(tx, *worker, now)?;
                     }
                 }
-                runs::claim(tx, token, now, room)
+                Ok((runs::claim(tx, token, now, room)?, runs::next_due(tx)?))
             };
-            for run in self.options.db.write(claim).await? {
-                self.begin(run);
-            }
+            let (claimed, next) = self.options.db.write(claim).await?;
+            claimed.into_iter().for_each(|run| self.begin(run));
+            due = next;
         }
-        children::end_those_at_rest(&self.options.db, now).await?;
-        let expiry = expire_overdue(&self.options.db, now).await?;
-        let due = self.options.db.read(runs::next_due).await?.filter(|_| self.room() > 0);
-        Ok(due.into_iter().chain(expiry).min())
+        if thoroughly {
+            children::end_those_at_rest(&self.options.db, now).await?;
+            self.expiry = expire_overdue(&self.options.db, now).await?;
+            self.thoroughly_at = Instant::now() + LOOK_AT_LEAST_EVERY;
+        }
+        Ok(due.filter(|_| self.room() > 0).into_iter().chain(self.expiry).min())
     }
 
     fn room(&self) -> usize {
@@ -191,36 +216,43 @@ impl Worker {
 
     fn begin(&mut self, run: Run) {
         if self.active.contains_key(&run.id) {
+            self.again.insert(run.id);
             return;
         }
-        let (id, signalled) = (run.id, Arc::new(Notify::new()));
+        let (id, signalled) = (run.id, Arc::new(Call::default()));
         let (options, worker) = (self.options.clone(), self.lease.token());
         self.active.insert(id, signalled.clone());
         let task = self.tasks.spawn(async move {
             let (db, stumbled) = (options.db.clone(), run.recoveries);
-            if drive(options, worker, run, signalled).await {
-                return;
+            if let Some(outcome) = drive(options, worker, run, signalled).await {
+                return outcome;
             }
             // Where the database is in trouble, nothing is counted.
             if let Err(error) = db.write(move |tx| runs::stumble(tx, id, worker)).await {
                 tracing::warn!(run = %id, %error, "a run that stumbled could not be counted");
             }
             tokio::time::sleep(AFTER_TROUBLE * 2_u32.pow(stumbled.min(MOST_DOUBLED))).await;
+            Outcome::Kept
         });
         self.by_task.insert(task.id(), id);
     }
 
-    fn has_ended(&mut self, ended: Result<(Id, ()), tokio::task::JoinError>) {
-        let id = match &ended {
-            Ok((id, ())) => *id,
-            Err(error) => error.id(),
+    /// Says whether there is something to look for.
+    fn has_ended(&mut self, ended: Result<(Id, Outcome), tokio::task::JoinError>) -> bool {
+        let (id, outcome) = match &ended {
+            Ok((id, outcome)) => (*id, *outcome),
+            Err(error) => (error.id(), Outcome::Kept),
         };
-        if let Some(run) = self.by_task.remove(&id) {
-            self.active.remove(&run);
-            if let Err(error) = ended {
-                tracing::error!(%run, %error, "working on a run did not end well");
-            }
+        let Some(run) = self.by_task.remove(&id) else { return false };
+        self.active.remove(&run);
+        if let Err(error) = ended {
+            tracing::error!(%run, %error, "working on a run did not end well");
         }
+        let is_ours = self.again.remove(&run) || outcome == Outcome::Kept;
+        if is_ours {
+            self.thoroughly_at = Instant::now();
+        }
+        is_ours
     }
 
     async fn stop(mut self) {
@@ -245,9 +277,25 @@ impl Worker {
     }
 }
 
-/// Works on a run. Says whether nothing is wrong with it: what is wrong with the database passes, and
+/// The workers that have runs and no lease any more.
+fn gone(tx: &mut Tx<'_>, own: i64, now: Timestamp) -> Result<Vec<i64>, StorageError> {
+    let mut gone = Vec::new();
+    for worker in runs::workers(tx)? {
+        if worker != own && !is_held(tx, worker, now)? {
+            gone.push(worker);
+        }
+    }
+    Ok(gone)
+}
+
+/// Works on a run. Nothing: something is wrong with it. What is wrong with the database passes, and
 /// what is wrong with a run, or with us, is met again by whoever tries it again.
-async fn drive(options: Arc<EngineOptions>, worker: i64, run: Run, signalled: Arc<Notify>) -> bool {
+async fn drive(
+    options: Arc<EngineOptions>,
+    worker: i64,
+    run: Run,
+    signalled: Arc<Call>,
+) -> Option<Outcome> {
     let id = run.id;
     let driven = async {
         match Held::load(options, worker, run, signalled).await {
@@ -257,18 +305,19 @@ async fn drive(options: Arc<EngineOptions>, worker: i64, run: Run, signalled: Ar
     };
     // A tool that panics ends its run, after some tries, and not the others of this node.
     match AssertUnwindSafe(driven).catch_unwind().await {
-        Ok(Ok(())) => true,
+        Ok(Ok(true)) => Some(Outcome::LetGo),
+        Ok(Ok(false)) => Some(Outcome::Kept),
         Ok(Err(error)) => {
             tracing::warn!(run = %id, %error, "a run could not be worked on; trying again");
             let passes = error.envelope().retryable();
             if passes {
                 tokio::time::sleep(AFTER_TROUBLE).await;
             }
-            passes
+            passes.then_some(Outcome::Kept)
         }
         Err(_) => {
             tracing::error!(run = %id, "working on a run panicked; trying again");
-            false
+            None
         }
     }
 }

@@ -3,12 +3,17 @@
 use palyra_common::ids::RunId;
 use palyra_common::time::Timestamp;
 use palyra_policy::budget::{Account, Amount};
-use palyra_storage::{Sql, StorageError, Tx, claim_sql, params, sql, text};
+use palyra_storage::{Sql, StorageError, Tx, claim_sql, lock_sql, params, sql, text};
 
 use super::{from_text, to_json};
 
-/// Makes the row if it is not there, and locks it.
-const LOCK: Sql = sql!(
+const LOCK: Sql = lock_sql!(
+    "SELECT spent_tokens, spent_micros, reserved_tokens, reserved_micros FROM budgets
+     WHERE scope = $1"
+);
+
+/// Makes the row, which somebody else may just have made, and locks it.
+const BEGIN: Sql = sql!(
     "INSERT INTO budgets (scope, spent_tokens, spent_micros, reserved_tokens, reserved_micros,
          changed_at)
      VALUES ($1, 0, 0, 0, 0, $2)
@@ -18,7 +23,7 @@ const LOCK: Sql = sql!(
 
 const SAVE: Sql = sql!(
     "UPDATE budgets SET spent_tokens = $2, spent_micros = $3, reserved_tokens = $4,
-         reserved_micros = $5
+         reserved_micros = $5, changed_at = $6
      WHERE scope = $1"
 );
 
@@ -47,19 +52,28 @@ pub(crate) struct Reservation {
 }
 
 pub(crate) fn lock(tx: &mut Tx<'_>, scope: &str, now: Timestamp) -> Result<Account, StorageError> {
-    tx.query_one(&LOCK, params![scope, now], read)
+    match tx.query_opt(&LOCK, params![scope], read)? {
+        Some(account) => Ok(account),
+        None => tx.query_one(&BEGIN, params![scope, now], read),
+    }
 }
 
-pub(crate) fn save(tx: &mut Tx<'_>, scope: &str, account: &Account) -> Result<(), StorageError> {
+pub(crate) fn save(
+    tx: &mut Tx<'_>,
+    scope: &str,
+    account: &Account,
+    now: Timestamp,
+) -> Result<(), StorageError> {
     let Account { spent, reserved } = account;
     let params = params![
         scope,
         int(spent.tokens),
         int(spent.micros),
         int(reserved.tokens),
-        int(reserved.micros)
+        int(reserved.micros),
+        now,
     ];
-    tx.execute(&SAVE, params).map(drop)
+    tx.execute_later(&SAVE, params)
 }
 
 pub(crate) fn reserve(
@@ -71,7 +85,7 @@ pub(crate) fn reserve(
     let Reservation { amount, scopes } = reservation;
     let scopes = to_json(scopes)?;
     let params = params![text(run), turn, attempt, int(amount.tokens), int(amount.micros), &scopes];
-    tx.execute(&RESERVE, params).map(drop)
+    tx.execute_later(&RESERVE, params)
 }
 
 /// Takes what is set aside for a run, which has at most one question open.

@@ -47,12 +47,12 @@ pub(crate) fn of_run(tx: &mut Tx<'_>, run: RunId) -> Result<Vec<(String, Signal)
 }
 
 pub(crate) fn remove(tx: &mut Tx<'_>, id: &str) -> Result<(), StorageError> {
-    tx.execute(&REMOVE, params![id]).map(drop)
+    tx.execute_later(&REMOVE, params![id])
 }
 
 /// Forgets what nobody needs to know any more.
 pub(crate) fn forget(tx: &mut Tx<'_>, run: RunId) -> Result<(), StorageError> {
-    tx.execute(&FORGET, params![text(run)]).map(drop)
+    tx.execute_later(&FORGET, params![text(run)])
 }
 
 pub(crate) fn for_worker(tx: &mut Tx<'_>, worker: i64) -> Result<Vec<RunId>, StorageError> {

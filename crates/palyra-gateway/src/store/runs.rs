@@ -30,6 +30,9 @@ const ADVANCE: Sql = sql!(
 
 const SNAPSHOT: Sql = sql!("UPDATE runs SET snapshot = $2, snapshot_seq = $3 WHERE id = $1");
 
+/// How far a tape has come, and in which phase its run is.
+const PLACE: Sql = sql!("SELECT next_seq, phase FROM runs WHERE id = $1");
+
 const READ_SNAPSHOT: Sql = sql!("SELECT snapshot, snapshot_seq FROM runs WHERE id = $1");
 
 /// Events of a run that no worker has.
@@ -50,6 +53,13 @@ const CLAIM: Sql = claim_sql!(
 
 const OF_WORKER: Sql =
     sql!(concat!("SELECT ", columns!(), " FROM runs WHERE worker = $1 ORDER BY id"));
+
+/// Those that it has not begun, and those with which it has just begun.
+const NEW_OF_WORKER: Sql = sql!(concat!(
+    "SELECT ",
+    columns!(),
+    " FROM runs WHERE worker = $1 AND phase = 'queued' ORDER BY id"
+));
 
 const WORKERS: Sql = sql!("SELECT DISTINCT worker FROM runs WHERE worker IS NOT NULL");
 
@@ -107,11 +117,6 @@ const OPEN_UNDER_KEY: Sql = sql!(
 
 const LOCK: Sql =
     sql!(concat!("UPDATE runs SET agent = agent WHERE id = $1 RETURNING ", columns!()));
-
-/// What has ended in a session until some place, the newest first.
-const HISTORY: Sql = sql!(
-    "SELECT id FROM runs WHERE session_id = $1 AND history < $2 ORDER BY history DESC LIMIT $3"
-);
 
 /// The newest first.
 const IN_SESSION: Sql = sql!(concat!(
@@ -223,7 +228,7 @@ pub(crate) fn add(tx: &mut Tx<'_>, new: &NewRun<'_>, now: Timestamp) -> Result<(
         new.depth,
         now,
     ];
-    tx.execute(&ADD, params).map(drop)
+    tx.execute_later(&ADD, params)
 }
 
 /// The number of the first of the events that are added. Nothing: the run is no longer the worker's.
@@ -259,7 +264,7 @@ pub(crate) fn save_snapshot(
     snapshot: &str,
     seq: i64,
 ) -> Result<(), StorageError> {
-    tx.execute(&SNAPSHOT, params![text(run), snapshot, seq]).map(drop)
+    tx.execute_later(&SNAPSHOT, params![text(run), snapshot, seq])
 }
 
 /// The last snapshot and the number of the event after which it was taken.
@@ -304,6 +309,11 @@ pub(crate) fn claim(
 
 pub(crate) fn of_worker(tx: &mut Tx<'_>, worker: i64) -> Result<Vec<Run>, StorageError> {
     tx.query(&OF_WORKER, params![worker], read)
+}
+
+/// Runs of a worker that it may not know of yet: they were born as its own.
+pub(crate) fn new_of_worker(tx: &mut Tx<'_>, worker: i64) -> Result<Vec<Run>, StorageError> {
+    tx.query(&NEW_OF_WORKER, params![worker], read)
 }
 
 /// Everybody who has a run.
@@ -381,6 +391,14 @@ pub(crate) fn answering(
     tx.query_opt(&ANSWERING, params![session_key, message], |row| row.parse(0))
 }
 
+/// The number of the next event of a run, and its phase.
+pub(crate) fn place(
+    tx: &mut Tx<'_>,
+    run: RunId,
+) -> Result<Option<(i64, RunLifecyclePhase)>, StorageError> {
+    tx.query_opt(&PLACE, params![text(run)], |row| Ok((row.get(0)?, row.parse(1)?)))
+}
+
 pub(crate) fn lock(tx: &mut Tx<'_>, run: RunId) -> Result<Option<Run>, StorageError> {
     tx.query_opt(&LOCK, params![text(run)], read)
 }
@@ -392,16 +410,6 @@ pub(crate) fn open_under_key(
     parent: RunId,
 ) -> Result<Vec<RunId>, StorageError> {
     tx.query(&OPEN_UNDER_KEY, params![key, text(parent)], |row| row.parse(0))
-}
-
-/// Runs that ended in a session before the place `until`, the newest first.
-pub(crate) fn history(
-    tx: &mut Tx<'_>,
-    session: SessionId,
-    until: i64,
-    limit: u32,
-) -> Result<Vec<RunId>, StorageError> {
-    tx.query(&HISTORY, params![text(session), until, limit], |row| row.parse(0))
 }
 
 /// Runs of a session before a place in it, the newest first.

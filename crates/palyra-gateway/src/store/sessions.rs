@@ -2,7 +2,7 @@
 
 use palyra_common::ids::{AgentId, ConnectorId, ConversationId, RunId, SessionId};
 use palyra_common::time::Timestamp;
-use palyra_storage::{Row, Sql, StorageError, Tx, claim_sql, params, sql, text};
+use palyra_storage::{Row, Sql, StorageError, Tx, claim_sql, lock_sql, params, sql, text};
 
 macro_rules! columns {
     () => {
@@ -18,11 +18,9 @@ const ADD: Sql = sql!(
 );
 
 /// Whoever changes a session or the order of its runs does this first.
-const LOCK: Sql =
-    sql!(concat!("UPDATE sessions SET key = key WHERE id = $1 RETURNING ", columns!()));
+const LOCK: Sql = lock_sql!(concat!("SELECT ", columns!(), " FROM sessions WHERE id = $1"));
 
-const LOCK_BY_KEY: Sql =
-    sql!(concat!("UPDATE sessions SET key = key WHERE key = $1 RETURNING ", columns!()));
+const LOCK_BY_KEY: Sql = lock_sql!(concat!("SELECT ", columns!(), " FROM sessions WHERE key = $1"));
 
 const ONE: Sql = sql!(concat!("SELECT ", columns!(), " FROM sessions WHERE id = $1"));
 
@@ -38,6 +36,13 @@ const LET_ALL_GO: Sql = sql!("UPDATE sessions SET holder = NULL WHERE holder IS 
 const NEXT_HISTORY: Sql = sql!(
     "UPDATE sessions SET next_history = next_history + 1, changed_at = $2 WHERE id = $1
      RETURNING next_history"
+);
+
+/// The same for the run that has the session, which nobody has then. It says how many runs have not
+/// ended.
+const END_RUN: Sql = sql!(
+    "UPDATE sessions SET next_history = next_history + 1, holder = NULL, changed_at = $2
+     WHERE id = $1 RETURNING next_history, next_run - next_history"
 );
 
 const RENAME: Sql = sql!("UPDATE sessions SET title = $2, changed_at = $3 WHERE id = $1");
@@ -146,7 +151,7 @@ pub(crate) fn count_run(
     holder: RunId,
     now: Timestamp,
 ) -> Result<(), StorageError> {
-    tx.execute(&NEXT_RUN, params![text(id), text(holder), now]).map(drop)
+    tx.execute_later(&NEXT_RUN, params![text(id), text(holder), now])
 }
 
 pub(crate) fn hold(
@@ -154,7 +159,7 @@ pub(crate) fn hold(
     id: SessionId,
     holder: Option<RunId>,
 ) -> Result<(), StorageError> {
-    tx.execute(&HOLD, params![text(id), holder.map(text)]).map(drop)
+    tx.execute_later(&HOLD, params![text(id), holder.map(text)])
 }
 
 /// No run has any session any more.
@@ -169,6 +174,25 @@ pub(crate) fn take_history(
     now: Timestamp,
 ) -> Result<i64, StorageError> {
     Ok(tx.query_one(&NEXT_HISTORY, params![text(id), now], |row| row.get::<i64>(0))? - 1)
+}
+
+/// A run that has ended, and the others of its session.
+pub(crate) struct Ended {
+    /// Its place in the history.
+    pub(crate) history: i64,
+    /// How many have not.
+    pub(crate) open: i64,
+}
+
+/// Ends the run that has a session: from now on nobody has. Locks the session.
+pub(crate) fn end_run(
+    tx: &mut Tx<'_>,
+    id: SessionId,
+    now: Timestamp,
+) -> Result<Ended, StorageError> {
+    tx.query_one(&END_RUN, params![text(id), now], |row| {
+        Ok(Ended { history: row.get::<i64>(0)? - 1, open: row.get(1)? })
+    })
 }
 
 pub(crate) fn rename(

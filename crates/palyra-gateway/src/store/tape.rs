@@ -1,10 +1,10 @@
 //! `tape`: what happened in runs.
 
-use palyra_common::ids::RunId;
+use palyra_common::ids::{RunId, SessionId};
 use palyra_common::runtime_contracts::TapeEventKind;
 use palyra_common::tape::{SCHEMA, TapeEntry, TapeEvent};
 use palyra_common::time::Timestamp;
-use palyra_storage::{Param, Row, Sql, StorageError, Tx, params, sql, text};
+use palyra_storage::{Row, Sql, StorageError, Tx, params, sql, text};
 
 use super::from_text;
 
@@ -21,6 +21,15 @@ const FOLDED: Sql = sql!(
      WHERE run_id = $1 AND seq > $2 AND kind <> 'model.delta' ORDER BY seq"
 );
 
+/// What a model reads of the runs that have ended in a session before some place, the newest first.
+const SPOKEN_BEFORE: Sql = sql!(
+    "SELECT t.seq, t.at, t.payload, r.id FROM (
+         SELECT id, history FROM runs WHERE session_id = $1 AND history < $2
+         ORDER BY history DESC LIMIT $3) r
+     JOIN tape t ON t.run_id = r.id AND t.spoken = 1 AND t.kind <> 'run.finished'
+     ORDER BY r.history DESC, t.seq DESC LIMIT $4"
+);
+
 /// The newest first.
 const SPOKEN: Sql = sql!(
     "SELECT seq, at, payload FROM tape WHERE run_id = $1 AND spoken = 1 ORDER BY seq DESC LIMIT $2"
@@ -32,11 +41,28 @@ const DROP_DELTAS: Sql =
 const SWEEP: Sql = sql!("DELETE FROM tape WHERE run_id = $1");
 
 /// What stands in the payload column: the event, and the version of its shape.
-#[derive(serde::Serialize, serde::Deserialize)]
-struct Written<E> {
+#[derive(serde::Serialize)]
+struct Written<'a> {
     v: u32,
     #[serde(flatten)]
-    event: E,
+    event: &'a TapeEvent,
+}
+
+/// An event as it is written.
+#[derive(Debug, Clone)]
+pub(crate) struct Line {
+    kind: TapeEventKind,
+    payload: String,
+}
+
+/// What is to be written about events. Made before the transaction where that is possible: others wait
+/// for it to end.
+pub(crate) fn lines(events: &[TapeEvent]) -> Result<Vec<Line>, StorageError> {
+    let line = |event: &TapeEvent| {
+        let payload = super::to_json(&Written { v: SCHEMA, event })?;
+        Ok(Line { kind: event.kind(), payload })
+    };
+    events.iter().map(line).collect()
 }
 
 /// Adds events with the numbers from `first` on.
@@ -44,29 +70,15 @@ pub(crate) fn add(
     tx: &mut Tx<'_>,
     run: RunId,
     first: i64,
-    events: &[TapeEvent],
+    lines: &[Line],
     now: Timestamp,
 ) -> Result<(), StorageError> {
     let run = run.to_string();
-    let written: Vec<_> = events
-        .iter()
-        .map(|event| super::to_json(&Written { v: SCHEMA, event }))
-        .collect::<Result<_, _>>()?;
-    let sets: Vec<[Param<'_>; 6]> = (first..)
-        .zip(events.iter().zip(&written))
-        .map(|(seq, (event, payload))| {
-            let (kind, spoken) = (event.kind(), is_spoken(event.kind()));
-            [
-                Param::from(&run),
-                seq.into(),
-                now.into(),
-                kind.as_str().into(),
-                spoken.into(),
-                Param::from(payload),
-            ]
-        })
-        .collect();
-    tx.execute_many(&ADD, sets).map(drop)
+    for (seq, Line { kind, payload }) in (first..).zip(lines) {
+        let params = params![&run, seq, now, kind.as_str(), is_spoken(*kind), payload];
+        tx.execute_later(&ADD, params)?;
+    }
+    Ok(())
 }
 
 /// Events behind `after`, in order.
@@ -97,6 +109,25 @@ pub(crate) fn spoken(
     tx.query(&SPOKEN, params![text(run), limit], read)
 }
 
+/// What a model reads of a session before the place `until`, in at most so many runs and events: by
+/// run, the newest first. Of the last run there may be less than all.
+pub(crate) fn spoken_before(
+    tx: &mut Tx<'_>,
+    session: SessionId,
+    until: i64,
+    (runs, events): (u32, u32),
+) -> Result<Vec<(RunId, Vec<TapeEntry>)>, StorageError> {
+    let params = params![text(session), until, runs, events];
+    let mut all: Vec<(RunId, Vec<TapeEntry>)> = Vec::new();
+    for (run, entry) in tx.query(&SPOKEN_BEFORE, params, |row| Ok((row.parse(3)?, read(row)?)))? {
+        match all.last_mut() {
+            Some((last, entries)) if *last == run => entries.push(entry),
+            _ => all.push((run, vec![entry])),
+        }
+    }
+    Ok(all)
+}
+
 /// Takes away pieces of an answer that is there as a whole.
 pub(crate) fn drop_deltas(
     tx: &mut Tx<'_>,
@@ -123,6 +154,6 @@ pub(crate) fn is_spoken(kind: TapeEventKind) -> bool {
 }
 
 fn read(row: &Row<'_>) -> Result<TapeEntry, StorageError> {
-    let written: Written<TapeEvent> = from_text(&row.get::<String>(2)?)?;
-    Ok(TapeEntry { seq: row.get(0)?, at: row.get(1)?, event: written.event })
+    // The version beside the event is passed over: there is one so far.
+    Ok(TapeEntry { seq: row.get(0)?, at: row.get(1)?, event: from_text(&row.get::<String>(2)?)? })
 }
