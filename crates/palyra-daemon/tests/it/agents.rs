@@ -1,6 +1,6 @@
 //! Agents over the API: talking to them, watching them, and deciding what they ask.
 
-use std::io::{BufRead, BufReader, Write};
+use std::io::{BufRead, BufReader, ErrorKind, Write};
 use std::os::unix::net::UnixStream;
 use std::time::Instant;
 
@@ -47,7 +47,7 @@ impl Daemon {
     }
 
     /// A stream of events as the local owner, from its body on.
-    fn stream(&self, path: &str, last: Option<i64>) -> BufReader<UnixStream> {
+    pub(crate) fn stream(&self, path: &str, last: Option<i64>) -> BufReader<UnixStream> {
         let mut stream = UnixStream::connect(&self.running.socket).unwrap();
         stream.set_read_timeout(Some(LIMIT)).unwrap();
         let last = last.map(|last| format!("Last-Event-ID: {last}\r\n")).unwrap_or_default();
@@ -62,12 +62,14 @@ impl Daemon {
     }
 }
 
-/// The next event: its number and its kind; nothing at the end.
-fn next(stream: &mut BufReader<UnixStream>) -> Option<(i64, String)> {
+/// The next event: its number and its kind; nothing at the end, also if that is no good one.
+pub(crate) fn next(stream: &mut BufReader<UnixStream>) -> Option<(i64, String)> {
     let (mut seq, mut line) = (None, String::new());
     loop {
         line.clear();
-        if stream.read_line(&mut line).unwrap() == 0 || line.trim_end() == "0" {
+        let read = stream.read_line(&mut line);
+        let died = read.is_err_and(|error| error.kind() == ErrorKind::ConnectionReset);
+        if died || !line.ends_with('\n') || line.trim_end() == "0" {
             return None;
         }
         if let Some(id) = line.strip_prefix("id: ") {

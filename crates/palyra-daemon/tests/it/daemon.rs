@@ -130,11 +130,21 @@ impl Daemon {
 
     /// The status of an answer to the local owner, if there is an answer.
     pub(crate) fn try_local(&self, method: &str, path: &str, body: &str) -> Option<u16> {
+        self.text_of(method, path, body)?.split(' ').nth(1)?.parse().ok()
+    }
+
+    /// What the local owner is shown, if that comes as a whole.
+    pub(crate) fn try_get(&self, path: &str) -> Option<Value> {
+        let text = self.text_of("GET", path, "")?;
+        serde_json::from_str(text.split_once("\r\n\r\n")?.1).ok()
+    }
+
+    fn text_of(&self, method: &str, path: &str, body: &str) -> Option<String> {
         let mut stream = UnixStream::connect(&self.running.socket).ok()?;
         stream.set_read_timeout(Some(LIMIT)).ok()?;
         let kind = "Content-Type: application/json";
         stream.write_all(&request(method, path, &["Host: palyra", kind], body)).ok()?;
-        read_all(&mut stream).split(' ').nth(1)?.parse().ok()
+        Some(read_all(&mut stream))
     }
 
     /// Bytes as they are, and what comes back until the other side closes.

@@ -12,6 +12,7 @@ use palyra_testkit::model_sim::{Fault, Gate, echo};
 use palyra_testkit::seed::{Seed, rounds};
 use rustix::process::{Pid, Signal, kill_process};
 
+use crate::agents::next;
 use crate::channels_crash::world::{Engine, LEASE_TTL, name};
 use crate::daemon::LIMIT;
 use talk::{Kind, Talk};
@@ -37,6 +38,7 @@ fn killed_at_random(engine: Engine, longest: Duration, kills: u32) {
                     break;
                 }
                 std::thread::sleep(random.duration(Duration::ZERO..longest / 10));
+                talk.decide_meanwhile(&daemon, &mut random);
             }
         });
         daemon.process.wait(LIMIT).unwrap();
@@ -59,6 +61,53 @@ fn postgres_keeps_runs_through_crashes_at_random() {
     // What a node had when it died waits until its lease is over.
     let longest = LEASE_TTL + Duration::from_secs(1);
     killed_at_random(Engine::Postgres, longest, rounds(6, 120));
+}
+
+/// Killed while somebody watches, who comes back with the number of the last event seen.
+fn watched_through_crashes(engine: Engine) {
+    let mut random = Seed::from_env_or_random("PALYRA_TEST_SEED").unwrap().rng();
+    let talk = Talk::new(engine);
+    for _ in 0..rounds(3, 30) {
+        let mut daemon = talk.world.start(None);
+        let run = daemon.say(&daemon.begin(), &"a long question ".repeat(20));
+        let path = format!("/admin/v1/runs/{run}/events");
+        let mut seen = Vec::<(i64, String)>::new();
+        // A run that is taken over more often, and never gets any further, is given up.
+        for _ in 0..2 {
+            let mut stream = daemon.stream(&path, seen.last().map(|(seq, _)| *seq));
+            let events = usize::try_from(random.within(1..10)).unwrap();
+            seen.extend(std::iter::from_fn(|| next(&mut stream)).take(events));
+            daemon.process.kill_dash_nine().unwrap();
+            // What was on its way.
+            seen.extend(std::iter::from_fn(|| next(&mut stream)));
+            daemon = talk.world.start(None);
+        }
+        let mut stream = daemon.stream(&path, seen.last().map(|(seq, _)| *seq));
+        seen.extend(std::iter::from_fn(|| next(&mut stream)));
+        assert!(seen.is_sorted_by(|(one, _), (next, _)| one < next), "repeated: {seen:?}");
+        let tape = daemon.get(&format!("/admin/v1/runs/{run}/tape"));
+        let entry = |entry: &serde_json::Value| {
+            (entry["seq"].as_i64().unwrap(), entry["kind"].as_str().unwrap().to_owned())
+        };
+        let mut tape: Vec<_> = tape["items"].as_array().unwrap().iter().map(entry).collect();
+        // Pieces of an answer are there until it is there as a whole.
+        for events in [&mut seen, &mut tape] {
+            events.retain(|(_, kind)| *kind != "model.delta");
+        }
+        assert_eq!(seen, tape);
+        assert_eq!(tape.last().unwrap().1, "run.finished");
+        talk.world.stop(daemon);
+    }
+}
+
+#[test]
+fn whoever_watches_misses_nothing_through_crashes() {
+    watched_through_crashes(Engine::Sqlite);
+}
+
+#[test]
+fn postgres_shows_those_who_watch_everything_through_crashes() {
+    watched_through_crashes(Engine::Postgres);
 }
 
 /// What one node was thinking about when it was killed, the other finishes.

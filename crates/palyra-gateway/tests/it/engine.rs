@@ -6,6 +6,7 @@ mod node;
 mod sending;
 mod takeover;
 mod tools;
+mod waiting;
 mod watching;
 
 use std::sync::Arc;

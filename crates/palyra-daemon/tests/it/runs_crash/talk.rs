@@ -48,6 +48,8 @@ pub(super) struct Talk {
     kinds: Vec<Kind>,
     /// Every question, with what it was decided to be.
     seen: BTreeMap<ApprovalId, Option<ApprovalState>>,
+    /// Decisions of which nothing was heard.
+    in_doubt: BTreeMap<ApprovalId, ApprovalState>,
 }
 
 /// What came of all that was said.
@@ -85,7 +87,7 @@ impl Talk {
             );
             std::fs::write(file, text + &models).unwrap();
         }
-        Self { world, sim, kinds: Vec::new(), seen: BTreeMap::new() }
+        Self { world, sim, kinds: Vec::new(), seen: BTreeMap::new(), in_doubt: BTreeMap::new() }
     }
 
     /// Says the next thing, of the kind whose turn it is.
@@ -151,10 +153,7 @@ impl Talk {
                 assert_eq!(*decided, None, "decided, and asked again: {question:?}");
                 if let Some(verdict) = verdict() {
                     rows.decide(question.id, verdict).await;
-                    *decided = Some(match verdict {
-                        Verdict::Approve => ApprovalState::Approved,
-                        Verdict::Deny => ApprovalState::Denied,
-                    });
+                    *decided = Some(decided_by(verdict));
                 }
             }
             pending.len()
@@ -168,6 +167,29 @@ impl Talk {
             1 => Some(Verdict::Deny),
             _ => Some(Verdict::Approve),
         });
+    }
+
+    /// The human decides about something while the daemon is there, which may die before it says
+    /// that it heard that.
+    pub(super) fn decide_meanwhile(&mut self, daemon: &Daemon, random: &mut Rng) {
+        let Some(page) = daemon.try_get("/admin/v1/approvals?state=pending") else { return };
+        let Some(question) = page["items"].as_array().and_then(|items| items.first()) else {
+            return;
+        };
+        let id: ApprovalId = question["id"].as_str().unwrap().parse().unwrap();
+        let verdict = if random.within(0..4) == 0 { Verdict::Deny } else { Verdict::Approve };
+        let word = if verdict == Verdict::Deny { "deny" } else { "approve" };
+        let answer = json!({ "verdict": word, "payload_sha256": question["payload_sha256"] });
+        let path = format!("/admin/v1/approvals/{id}/decision");
+        let state = decided_by(verdict);
+        match daemon.try_local("POST", &path, &answer.to_string()) {
+            Some(200) => drop(self.seen.insert(id, Some(state))),
+            None => {
+                self.seen.entry(id).or_default();
+                self.in_doubt.insert(id, state);
+            }
+            Some(other) => panic!("{id} could not be decided: {other}"),
+        }
     }
 
     /// Lets everything come to its end.
@@ -237,6 +259,7 @@ impl Talk {
         for (id, decided) in &self.seen {
             match (states.get(id), decided) {
                 (Some(state), Some(decided)) => assert_eq!(state, decided, "{id}"),
+                (Some(state), None) if self.in_doubt.get(id) == Some(state) => {}
                 // A run that has ended asks no more.
                 (Some(ApprovalState::Cancelled), None) => {}
                 (found, None) => panic!("{id} was not decided by anybody: {found:?}"),
@@ -299,5 +322,12 @@ impl Talk {
         for (name, runs) in of {
             assert_eq!(runs, 1, "{name} is answered by {runs} runs");
         }
+    }
+}
+
+fn decided_by(verdict: Verdict) -> ApprovalState {
+    match verdict {
+        Verdict::Approve => ApprovalState::Approved,
+        Verdict::Deny => ApprovalState::Denied,
     }
 }
