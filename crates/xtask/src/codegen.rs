@@ -49,7 +49,9 @@ pub(crate) fn writes(path: &str) -> bool {
 /// Writes every generated file; with `check`, writes nothing, names each file that differs from
 /// what its definition says, and fails if there is one.
 pub(crate) fn run(check: bool) -> Result<()> {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    // Asked for now: a build may be shared by several clones.
+    let package = std::env::var_os("CARGO_MANIFEST_DIR").context("run it as `cargo xtask`")?;
+    let root = Path::new(&package).join("../..");
     let mut out = io::stdout().lock();
     if check { verify(&root, FILES, &mut out) } else { generate(&root, FILES, &mut out) }
 }
