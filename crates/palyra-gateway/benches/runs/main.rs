@@ -15,6 +15,8 @@ mod raw;
 mod throughput;
 mod waiting;
 
+type Part = (&'static str, fn(&tokio::runtime::Runtime));
+
 fn main() {
     // `cargo test --benches` only wants to know that it builds.
     if std::env::args().any(|arg| arg == "--test") {
@@ -23,9 +25,18 @@ fn main() {
     let runtime =
         tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build().unwrap();
     commits::count();
-    overhead::run(&runtime);
-    throughput::run(&runtime);
-    growth::run(&runtime);
-    fanout::run(&runtime);
-    waiting::run(&runtime);
+    let parts: [Part; 5] = [
+        ("overhead", overhead::run),
+        ("throughput", throughput::run),
+        ("growth", growth::run),
+        ("fanout", fanout::run),
+        ("waiting", waiting::run),
+    ];
+    // Whoever looks for the cause of a figure names its part, and runs nothing else.
+    let wanted: Vec<_> = std::env::args().skip(1).filter(|arg| !arg.starts_with('-')).collect();
+    for (name, run) in parts {
+        if wanted.is_empty() || wanted.iter().any(|wanted| wanted == name) {
+            run(&runtime);
+        }
+    }
 }

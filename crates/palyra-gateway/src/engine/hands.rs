@@ -26,6 +26,11 @@ impl Hands {
         Some(worker)
     }
 
+    /// A hand is free again, before the worker has looked.
+    pub(super) fn give_back(&self) {
+        self.0.free.fetch_add(1, Ordering::SeqCst);
+    }
+
     pub(super) fn offer(&self, worker: i64, free: usize) {
         self.0.free.store(free, Ordering::SeqCst);
         self.0.worker.store(worker, Ordering::SeqCst);

@@ -132,7 +132,7 @@ impl Worker {
                 () = told.changed() => true,
                 () = tokio::time::sleep_until(look_at) => true,
                 // Whatever else there is to do was found before, if there was room for it.
-                Some(ended) = self.tasks.join_next_with_id() => self.has_ended(ended) || was_full,
+                Some(ended) = self.tasks.join_next_with_id() => self.have_ended(ended) || was_full,
                 () = &mut *shutdown => {
                     self.stop().await;
                     return true;
@@ -221,10 +221,14 @@ impl Worker {
         }
         let (id, signalled) = (run.id, Arc::new(Call::default()));
         let (options, worker) = (self.options.clone(), self.lease.token());
+        let hands = self.hands.clone();
         self.active.insert(id, signalled.clone());
         let task = self.tasks.spawn(async move {
             let (db, stumbled) = (options.db.clone(), run.recoveries);
             if let Some(outcome) = drive(options, worker, run, signalled).await {
+                if outcome == Outcome::LetGo {
+                    hands.give_back();
+                }
                 return outcome;
             }
             // Where the database is in trouble, nothing is counted.
@@ -235,6 +239,16 @@ impl Worker {
             Outcome::Kept
         });
         self.by_task.insert(task.id(), id);
+    }
+
+    /// One and whatever else has ended: there is room for as many at once. Says whether there is
+    /// something to look for.
+    fn have_ended(&mut self, first: Result<(Id, Outcome), tokio::task::JoinError>) -> bool {
+        let mut looks = self.has_ended(first);
+        while let Some(ended) = self.tasks.try_join_next_with_id() {
+            looks |= self.has_ended(ended);
+        }
+        looks
     }
 
     /// Says whether there is something to look for.
