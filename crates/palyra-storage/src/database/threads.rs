@@ -83,7 +83,7 @@ pub(super) fn postgres(
                 outgoing: outgoing.clone(),
                 retry_for: options.config.retry_for.into(),
                 link: None,
-                away: false,
+                away: None,
                 closed: closed.clone(),
             };
             threads.push(spawn("palyra-postgres", move || worker.run())?);

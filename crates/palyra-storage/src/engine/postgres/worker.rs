@@ -23,6 +23,9 @@ use crate::{StorageError, crash_point, metrics};
 /// than the server keeps a transaction whose program has gone silent.
 const SETTLE_TIME: Duration = Duration::from_secs(20);
 
+/// How long a server that was not there is taken to be away without trying.
+const BELIEVED_AWAY: Duration = Duration::from_secs(1);
+
 /// What the connections of a pool are for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Access {
@@ -41,8 +44,8 @@ pub(crate) struct Worker {
     /// How long a unit is tried while the server is away or others are in the way.
     pub(crate) retry_for: Duration,
     pub(crate) link: Option<Link>,
-    /// The last try found no server.
-    pub(crate) away: bool,
+    /// When the last try found no server, if it did.
+    pub(crate) away: Option<Instant>,
     /// The database is being closed: nothing is tried again.
     pub(crate) closed: watch::Receiver<bool>,
 }
@@ -73,27 +76,32 @@ impl Worker {
         let mut runs = 0;
         let answer = loop {
             // While the server is away, what has waited its time out in line is not tried at all:
-            // a long line would take its length times the patience of one.
-            if self.away && Instant::now() >= deadline {
+            // a long line would take its length times the patience of one. Only for a while: a
+            // server that is back is found by trying.
+            let away = self.away.is_some_and(|at| at.elapsed() < BELIEVED_AWAY);
+            if away && Instant::now() >= deadline {
                 let waited = std::io::Error::from(std::io::ErrorKind::TimedOut);
                 let error = StorageError::Unavailable(Arc::new(waited));
                 break Some(error.at_server(self.dial.place().name()));
             }
             let Fault { error, again } = match self.attempt(unit.as_mut(), deadline) {
-                Ok(Ended::Kept(after)) => {
-                    self.tell(&after);
+                Ok(ended) => {
+                    self.away = None;
+                    if let Ended::Kept(after) = ended {
+                        self.tell(&after);
+                    }
                     break None;
                 }
-                Ok(Ended::Undone) => break None,
                 Err(fault) => fault.at(self.dial.place()),
             };
             runs += 1;
-            self.away = again == Some(Again::Reconnect);
-            if self.away {
+            let lost = again == Some(Again::Reconnect);
+            self.away = lost.then(Instant::now);
+            if lost {
                 self.link = None;
             }
-            // A unit that took all its time before the connection broke still gets one more run.
-            let out_of_time = Instant::now() >= deadline && (runs > 1 || self.away);
+            // A unit that took all its time before others were in its way still gets one more run.
+            let out_of_time = Instant::now() >= deadline && (runs > 1 || lost);
             let hopeless = again.is_none() || unit.is_abandoned() || *self.closed.borrow();
             if out_of_time || hopeless {
                 break Some(error);

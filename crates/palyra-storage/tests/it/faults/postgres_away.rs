@@ -115,6 +115,32 @@ async fn an_absent_postgres_is_told_and_its_return_is_enough() {
     tokio::time::timeout(limit, news.changed()).await.expect("woken after the reconnect");
 }
 
+/// Also for those who never try twice: a server that was away is tried again by itself.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn who_has_no_patience_goes_on_after_the_return() {
+    let mut shared = Shared::start();
+    let db = shared.open(Duration::ZERO).await;
+    shared.server.stop(StopMode::Fast).unwrap();
+    for _ in 0..8 {
+        let away = add(&db).await.unwrap_err();
+        assert_eq!(away.code(), ErrorCode::StorageUnavailable, "{away:?}");
+    }
+    shared.server.start_again().unwrap();
+    let deadline = std::time::Instant::now() + std::time::Duration::from_secs(30);
+    // All connections, one after the other.
+    let mut done = 0;
+    while done < 20 {
+        match add(&db).await {
+            Ok(_) => done += 1,
+            Err(error) => {
+                assert!(std::time::Instant::now() < deadline, "{error:?}");
+                tokio::time::sleep(std::time::Duration::from_millis(5)).await;
+            }
+        }
+    }
+    assert_eq!(value(&db, "sum").await, Some(done));
+}
+
 /// One line when it goes, one when it is back, however many connections there are.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_postgres_that_goes_and_returns_is_logged_once_each() {
