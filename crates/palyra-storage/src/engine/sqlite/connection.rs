@@ -17,7 +17,7 @@ use crate::migrate::Migration;
 const CACHE_KIBIBYTES: i64 = -16_384;
 
 /// Long enough for a backup tool's lock to pass, short enough to be told.
-const BUSY_MILLIS: u64 = 5_000;
+pub(super) const BUSY: std::time::Duration = std::time::Duration::from_secs(5);
 /// Statements kept compiled on each connection; more than the program has.
 const CACHED_STATEMENTS: usize = 512;
 const PAGE_BYTES: u64 = 4_096;
@@ -143,7 +143,7 @@ pub(crate) fn open_reader(file: &SqliteFile) -> Result<Connection, StorageError>
 }
 
 fn prepare(connection: &Connection) -> rusqlite::Result<()> {
-    connection.busy_timeout(std::time::Duration::from_millis(BUSY_MILLIS))?;
+    connection.busy_timeout(BUSY)?;
     connection.set_prepared_statement_cache_capacity(CACHED_STATEMENTS);
     // Without it a statement is prepared again for other parameters wherever a partial index might
     // have been used for these.

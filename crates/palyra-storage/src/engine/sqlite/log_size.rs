@@ -2,18 +2,23 @@
 //!
 //! SQLite starts the log over when no reader needs it any more. Readers that always overlap never
 //! let it, and the log grows without bound. When it has grown large the writer waits for the
-//! readers that are there, which are short, and starts the log over.
+//! readers that are there, for a moment, and starts the log over. A backup reads for longer, and
+//! delays it.
 
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use rusqlite::Connection;
 
+use super::connection::BUSY;
 use super::files::with_ending;
 
 /// The log is looked at every so many commits.
 const COMMITS_BETWEEN_LOOKS: u32 = 256;
 /// Larger than what ordinary checkpoints leave behind.
 const LARGE: u64 = 64 << 20;
+/// How long everybody who writes waits for readers, most of which are done sooner.
+const WAIT_FOR_READERS: Duration = Duration::from_millis(50);
 
 pub(super) struct LogSize {
     path: PathBuf,
@@ -49,7 +54,7 @@ impl LogSize {
         if bytes <= self.limit {
             return;
         }
-        match truncate(connection) {
+        match truncate_soon(connection) {
             Ok(Log::Emptied) => tracing::info!(bytes, "started the write-ahead log over"),
             Ok(Log::Read) => {
                 tracing::warn!(bytes, "a long read keeps the write-ahead log from shrinking");
@@ -76,6 +81,14 @@ enum Log {
     Emptied,
     /// Somebody still needs what it holds.
     Read,
+}
+
+/// While commits wait.
+fn truncate_soon(connection: &Connection) -> rusqlite::Result<Log> {
+    connection.busy_timeout(WAIT_FOR_READERS)?;
+    let log = truncate(connection);
+    connection.busy_timeout(BUSY)?;
+    log
 }
 
 fn truncate(connection: &Connection) -> rusqlite::Result<Log> {
