@@ -1,9 +1,10 @@
 //! What happens between two steps, where no caller can look.
 
+mod on_postgres;
+
 use std::os::unix::fs::PermissionsExt;
 
 use palyra_storage::{OpenOptions, SystemClock};
-use palyra_testkit::postgres::{DatabaseLocale, PostgresServer, TestDatabase};
 
 use super::*;
 use crate::config::{KeySource, VaultConfig};
@@ -48,14 +49,6 @@ async fn nothing_is_locked_with_a_key_of_the_past() {
     assert_eq!(vault.list(None, PAGE_LIMIT).await.unwrap().secrets[0].versions.len(), 1);
 }
 
-async fn open_on_postgres(folder: &std::path::Path) -> (TestDatabase, Database) {
-    let server = PostgresServer::shared().unwrap();
-    let database = server.create_database(DatabaseLocale::Icu).unwrap();
-    let mut options = OpenOptions::in_directory(folder.join("data"));
-    options.config.url = database.url().into();
-    (database, Database::open(options).await.unwrap())
-}
-
 fn anna() -> Actor {
     Actor { by: Principal::owner(), credential: None, origin: "test".into() }
 }
@@ -94,13 +87,6 @@ async fn a_key_that_was_overtaken_is_no_wrong_one_on_sqlite() {
     is_overtaken_between_two_looks(db, folder.path()).await;
 }
 
-#[tokio::test]
-async fn a_key_that_was_overtaken_is_no_wrong_one_on_postgres() {
-    let folder = tempfile::tempdir().unwrap();
-    let (_postgres, db) = open_on_postgres(folder.path()).await;
-    is_overtaken_between_two_looks(db, folder.path()).await;
-}
-
 /// Two rotations begin with the same key. The first one is killed after its commit, so the key in
 /// use waits beside the old one; the second one is refused, and must not clear it away.
 async fn a_refused_rotation_clears_only_its_own_key(db: Database, folder: &std::path::Path) {
@@ -129,13 +115,6 @@ async fn a_refused_rotation_clears_only_its_own_key_on_sqlite() {
     a_refused_rotation_clears_only_its_own_key(db, folder.path()).await;
 }
 
-#[tokio::test]
-async fn a_refused_rotation_clears_only_its_own_key_on_postgres() {
-    let folder = tempfile::tempdir().unwrap();
-    let (_postgres, db) = open_on_postgres(folder.path()).await;
-    a_refused_rotation_clears_only_its_own_key(db, folder.path()).await;
-}
-
 /// Whatever has led to it.
 async fn a_key_that_a_secret_needs_is_none_of_the_past(db: Database, folder: &std::path::Path) {
     let vault = vault_on(db.clone(), folder).await;
@@ -159,13 +138,6 @@ async fn a_key_that_a_secret_needs_is_none_of_the_past_on_sqlite() {
     let folder = tempfile::tempdir().unwrap();
     let options = OpenOptions::in_directory(folder.path().join("data"));
     let db = Database::open(options).await.unwrap();
-    a_key_that_a_secret_needs_is_none_of_the_past(db, folder.path()).await;
-}
-
-#[tokio::test]
-async fn a_key_that_a_secret_needs_is_none_of_the_past_on_postgres() {
-    let folder = tempfile::tempdir().unwrap();
-    let (_postgres, db) = open_on_postgres(folder.path()).await;
     a_key_that_a_secret_needs_is_none_of_the_past(db, folder.path()).await;
 }
 

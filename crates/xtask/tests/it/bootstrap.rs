@@ -140,6 +140,17 @@ fn debian_is_told_not_to_start_a_server_of_its_own() {
 }
 
 #[test]
+fn what_the_shared_server_of_the_tests_needs_is_installed_with_it() {
+    let machine = Machine::complete().without("bin/flock").with_manager("dnf");
+    let run = machine.bootstrap("test");
+    assert_eq!(run.code, Some(0), "{}", run.said);
+    assert_eq!(run.changes, ["dnf install -y util-linux"]);
+    let run = Machine::complete().without("bin/flock").bootstrap("test");
+    assert_eq!(run.code, Some(1));
+    assert_eq!(run.said, "bootstrap: flock is missing; install util-linux\n");
+}
+
+#[test]
 fn every_package_manager_is_called_its_own_way() {
     for (manager, expected) in [
         ("dnf", "dnf install -y postgresql-server"),

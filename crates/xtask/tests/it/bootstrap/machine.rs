@@ -60,7 +60,9 @@ impl Machine {
         machine.stub("bin/id", "echo 0");
         machine.stub("bin/rustc", "echo 'rustc 99.0.0 (0000000 2099-01-01)'");
         machine.stub("bin/cargo", "[ \"$1\" = install ] || exec \"$MACHINE/bin/cargo-$1\"");
-        for part in ["cargo-fmt", "cargo-clippy", "cargo-nextest", "cargo-deny", "cc", "make"] {
+        for part in
+            ["cargo-fmt", "cargo-clippy", "cargo-nextest", "cargo-deny", "cc", "flock", "make"]
+        {
             machine.stub(&format!("bin/{part}"), "");
         }
         machine.stub("bin/node", "echo v20.1.0");
