@@ -23,6 +23,8 @@ pub const VARIABLE: &str = "PALYRA_DATA_DIR";
 pub const LOG: &str = "log/palyrad.log";
 /// A log that is larger is put aside, as the same name with `.1`, in place of the one before.
 pub const LOG_BYTES: u64 = 16 << 20;
+/// How long whoever stops a daemon waits for its end, in seconds. With its defaults it takes less.
+pub const STOP_SECONDS: u64 = 60;
 /// The variables that hold the key for blobs on S3. Their values are in no configuration file.
 pub const S3_VARIABLES: [&str; 3] =
     ["AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "AWS_SESSION_TOKEN"];

@@ -55,6 +55,11 @@ pub(crate) enum Failure {
     /// Something without which the daemon must not go on.
     ServiceEnded(&'static str),
     AskedTwice,
+    /// A stop that took too long.
+    StoppedLate {
+        limit: Duration,
+        left: Vec<&'static str>,
+    },
     Startup(anyhow::Error),
 }
 
@@ -115,6 +120,15 @@ impl Failure {
                 let what = "stopped before its work was finished, because it was asked twice";
                 new(ErrorCode::DaemonStopped, what.into())
             }
+            Self::StoppedLate { limit, left } => {
+                let what = format!(
+                    "stopped before its work was finished, because that took longer than {} s; \
+                     still at work: {}",
+                    limit.as_secs(),
+                    left.join(", ")
+                );
+                new(ErrorCode::DaemonStopped, what)
+            }
             Self::Startup(error) => new(ErrorCode::DaemonFailed, format!("{error:#}")),
         }
     }
@@ -140,6 +154,7 @@ impl Failure {
             | Self::Listen(_)
             | Self::ServiceEnded(_)
             | Self::AskedTwice
+            | Self::StoppedLate { .. }
             | Self::Startup(_) => ExitCode::FAILURE,
         }
     }

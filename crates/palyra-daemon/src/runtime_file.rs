@@ -35,7 +35,7 @@ impl RuntimeFile {
 
     /// Removes the file and the socket, which nobody listens on any more. The next daemon may have
     /// put its own in their place while this one let its requests end.
-    pub(crate) fn remove(self, app: &App) {
+    pub(crate) fn remove(&self, app: &App) {
         // What is left behind after a crash is no worse.
         if std::fs::read_to_string(&self.path).is_ok_and(|text| text == self.text) {
             let _ = std::fs::remove_file(&self.path);

@@ -1,5 +1,6 @@
 //! From start to stop.
 
+mod ending;
 mod node;
 pub(crate) mod parts;
 mod services;
@@ -10,6 +11,7 @@ use std::os::fd::AsFd;
 use std::path::Path;
 use std::sync::Arc;
 
+use ending::Ending;
 use palyra_common::data_dir::{self, Surroundings};
 use palyra_common::time::Clock;
 use palyra_storage::blob::{BlobStore, S3Credentials};
@@ -86,7 +88,6 @@ async fn work(
     let file = RuntimeFile::write(&app).map_err(|error| Failure::Startup(error.into()))?;
     let (keeper, node) = LeaseKeeper::new(app.db.clone(), app.leases.clone());
     let (stopping, stopped) = watch::channel(false);
-    // Those who hold leases need them until they have ended.
     let (releasing, released) = watch::channel(false);
     let mut keeping = Services::default();
     keeping.spawn("leases", keeper.run(until(released)));
@@ -114,20 +115,9 @@ async fn work(
         failure = keeping.first_end() => Err(failure),
     };
     tracing::info!(reason = reason.as_ref().map_or("a service has ended", |told| told), "stopping");
-    stopping.send_replace(true);
-    services.all_end().await;
-    releasing.send_replace(true);
-    keeping.all_end().await;
-    // A backup whose reader is gone ends by itself, and holds the database until then.
-    let drain = app.config().http.drain_timeout.into();
-    drop(tokio::time::timeout(drain, app.backing_up.lock()).await);
-    file.remove(&app);
-    if let Err(error) = audit::about_node(&app.db, app.clock.now(), "daemon.stopped").await {
-        let (code, error) = (error.code(), palyra_storage::describe(&error));
-        tracing::warn!(%code, error, "the stop could not be recorded");
-    }
-    app.db.close().await;
-    reason.map(drop)
+    let ending = Ending { services, stopping, keeping, releasing, file };
+    let ended = ending.within_limit(&app).await;
+    reason.and(ended)
 }
 
 fn sweeper(app: &App) -> Sweeper {

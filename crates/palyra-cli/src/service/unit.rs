@@ -3,6 +3,8 @@
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
+use palyra_common::data_dir::STOP_SECONDS;
+
 #[cfg(test)]
 mod tests;
 
@@ -47,7 +49,7 @@ StandardOutput=append:{log}
 StandardError=append:{log}
 Restart=on-failure
 RestartSec=2
-TimeoutStopSec=60
+TimeoutStopSec={STOP_SECONDS}
 
 # Where the machine forbids this to users (status 226/NAMESPACE), take the Protect and Private
 # settings back in a drop-in.

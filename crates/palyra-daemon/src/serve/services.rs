@@ -33,10 +33,17 @@ impl Services {
     }
 
     /// Waits for all of them.
-    pub(super) async fn all_end(mut self) {
+    pub(super) async fn all_end(&mut self) {
         while let Some(ended) = self.running.join_next_with_id().await {
             self.told(ended);
         }
+    }
+
+    /// The names of those that run.
+    pub(super) fn names(&self) -> Vec<&'static str> {
+        let mut names: Vec<_> = self.names.values().copied().collect();
+        names.sort_unstable();
+        names
     }
 
     /// The name of one that has ended. A panic has no other place to be told.

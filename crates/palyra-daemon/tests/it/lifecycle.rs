@@ -243,6 +243,34 @@ fn a_second_signal_stops_it_at_once_on_postgres() {
         }
     };
     assert_eq!(ended.code(), Some(1), "{}", daemon.logs());
+    assert!(daemon.logs().contains("because it was asked twice"), "{}", daemon.logs());
+}
+
+/// Nothing that is to be written at the end can be, and nobody asks a second time.
+#[test]
+fn a_stop_has_a_limit_on_postgres() {
+    let mut server = PostgresServer::start().unwrap();
+    let database = server.create_database(DatabaseLocale::C).unwrap();
+    let folder = tempfile::tempdir().unwrap();
+    let patient = format!(
+        "[http]\ndrain_timeout = \"1ms\"\n[storage]\nurl = \"{}\"\nretry_for = \"1h\"\n",
+        database.url()
+    );
+    std::fs::write(folder.path().join("palyra.toml"), patient).unwrap();
+    let mut daemon = palyrad().data_dir(folder.path()).spawn().unwrap();
+    daemon.wait_ready(LIMIT).unwrap();
+    server.stop(StopMode::Immediate).unwrap();
+    let asked = Command::new("kill").args(["-TERM", &daemon.id().to_string()]).status();
+    assert!(asked.unwrap().success());
+    let ended = daemon.wait(2 * LIMIT).unwrap();
+    assert_eq!(ended.code(), Some(1), "{}", daemon.logs());
+    for told in ["daemon/stopped", "because that took longer than", "channels"] {
+        assert!(daemon.logs().contains(told), "{told}: {}", daemon.logs());
+    }
+
+    server.start_again().unwrap();
+    let after = palyrad().data_dir(folder.path()).spawn().unwrap();
+    after.wait_ready(LIMIT).unwrap();
 }
 
 #[test]

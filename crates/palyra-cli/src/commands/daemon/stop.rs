@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use palyra_common::data_dir::STOP_SECONDS;
 use serde_json::json;
 
 use super::running::{self, Seen};
@@ -26,7 +27,7 @@ pub(super) const ALL_THE_SAME: &str = "With --yes it is stopped all the same";
 )]
 pub(crate) struct Arguments {
     /// How many seconds to wait
-    #[arg(long, value_name = "SECONDS", default_value = "60", value_parser = running::wait())]
+    #[arg(long, value_name = "SECONDS", default_value_t = STOP_SECONDS, value_parser = running::wait())]
     pub(super) wait: u64,
     /// Kill it if it still runs then
     #[arg(long)]
