@@ -188,6 +188,7 @@ fn a_mistake_is_told_by_its_place_and_never_by_what_is_written_there() {
         ("[storage]\nqueue = \"postgres://anna:geheim@db/x\"\n", "line 2, column 9: invalid type"),
         ("\nstorage = \"ä\\\"postgres://anna:geheim@db\"\n", "line 2, column 11: invalid type"),
         ("[storage]\nlease_ttl = \"geheim\"\n", "line 2, column 13: "),
+        ("[log]\nformat = \"geheim\"\n", "line 2, column 10: unknown variant, expected"),
         ("url = \"ä\", geheim = 1\n", "line 1, column 10: "),
     ] {
         let told = told(text);

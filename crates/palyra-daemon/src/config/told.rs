@@ -42,11 +42,16 @@ pub(super) fn place(text: &str, span: &Range<usize>) -> String {
 
 /// What was met instead may be a secret, also where it is a number: `invalid type, expected …`.
 fn without_value(message: &str) -> String {
-    for mistake in ["invalid type: ", "invalid value: "] {
+    for (mistake, end) in [
+        ("invalid type", ", expected"),
+        ("invalid value", ", expected"),
+        ("unknown variant", "`, expected"),
+    ] {
+        // The last one: what was met may have such words, too.
         if let Some((before, met)) = message.split_once(mistake)
-            && let Some((_, expected)) = met.split_once(", expected")
+            && let Some((_, expected)) = met.rsplit_once(end)
         {
-            return format!("{before}{}, expected{expected}", mistake.trim_end_matches(": "));
+            return format!("{before}{mistake}, expected{expected}");
         }
     }
     message.to_owned()

@@ -62,10 +62,14 @@ fn a_planted_secret_appears_nowhere() {
     assert_eq!(daemon.local("PUT", "/admin/v1/secrets/global/canary", &value).status, 200);
     let (_, token) = daemon.token(&["metrics:read"]);
     let bearer = format!("Authorization: Bearer {token}");
+    let part = "/admin/v1/channels/echo:default/dead-letters/envelope";
     let answers = [
         daemon.tcp("GET", "/metrics", &[&bearer], ""),
         daemon.local("GET", &format!("/{CANARY}"), ""),
         daemon.local(CANARY, "/admin/v1/status", ""),
+        daemon.local("GET", &format!("/admin/v1/runs/{CANARY}"), ""),
+        daemon.local("GET", &format!("/admin/v1/events?order={CANARY}"), ""),
+        daemon.local("POST", &format!("{part}/{CANARY}/replay"), ""),
         daemon.local("GET", "/admin/v1/events?limit=100", ""),
         daemon.local("GET", "/admin/v1/config", ""),
         daemon.local("GET", "/admin/v1/status", ""),

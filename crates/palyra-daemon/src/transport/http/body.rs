@@ -1,6 +1,8 @@
 //! Reading what a request carries: bounded, and refused with a reason.
 
 use axum::body::HttpBody as _;
+use axum::extract::path::ErrorKind;
+use axum::extract::rejection::PathRejection;
 use axum::extract::{FromRequest, FromRequestParts, Path, Query, Request};
 use axum::http::header;
 use axum::http::request::Parts;
@@ -135,7 +137,21 @@ impl<T: DeserializeOwned + Send> FromRequestParts<App> for PathOf<T> {
         let read = Path::<T>::from_request_parts(parts, app).await;
         // A path that names nothing possible names nothing.
         read.map(|Path(value)| Self(value))
-            .map_err(|error| Refusal::new(ErrorCode::CommonNotFound, error.body_text()))
+            .map_err(|error| Refusal::new(ErrorCode::CommonNotFound, impossible(error)))
+    }
+}
+
+/// What is wrong with a path, without what stands in it.
+fn impossible(error: PathRejection) -> String {
+    let kind = match error {
+        PathRejection::FailedToDeserializePathParams(error) => error.into_kind(),
+        _ => ErrorKind::Message(String::new()),
+    };
+    match kind {
+        ErrorKind::DeserializeError { key, message, .. } => {
+            format!("{key} in the path: {}", crate::config::without_quotations(&message))
+        }
+        _ => "the path names nothing that can be there".to_owned(),
     }
 }
 

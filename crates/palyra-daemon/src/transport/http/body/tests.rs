@@ -24,9 +24,25 @@ fn a_refusal_names_the_field_and_not_what_it_holds() {
     struct Outer {
         #[expect(dead_code)]
         inner: std::collections::BTreeMap<String, u32>,
+        #[expect(dead_code)]
+        word: Option<Word>,
+    }
+    #[derive(Debug, serde::Deserialize)]
+    #[serde(rename_all = "snake_case")]
+    enum Word {
+        Yes,
+        No,
     }
     for (json, told) in [
         (r#"{"inner": {"a": "hunter2"}}"#, "the body: inner.a: invalid type, expected u32"),
+        (
+            r#"{"inner": {"a": "x, expected hunter2"}}"#,
+            "the body: inner.a: invalid type, expected u32",
+        ),
+        (
+            r#"{"inner": {}, "word": "x`, expected hunter2"}"#,
+            "the body: word: unknown variant, expected `yes` or `no`",
+        ),
         (r#"{}"#, "the body: missing field `inner`"),
         (r#"{"inner": {}} x"#, "the body: trailing characters"),
     ] {
