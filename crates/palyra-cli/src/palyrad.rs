@@ -2,11 +2,13 @@
 
 use std::ffi::{OsStr, OsString};
 use std::io::Write;
+use std::os::unix::process::ExitStatusExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output as Ran, Stdio};
 
 use palyra_common::data_dir::Outside;
 use palyra_common::{ErrorCode, StableErrorEnvelope};
+use rustix::process::Signal;
 use serde::de::DeserializeOwned;
 use serde_json::json;
 
@@ -137,6 +139,10 @@ fn finish(command: &mut Command) -> Result<Ran, Failure> {
 }
 
 fn failed(ran: &Ran) -> Failure {
+    // Ctrl-C reaches what this program has started, too.
+    if ran.status.signal() == Some(Signal::INT.as_raw()) {
+        return Failure::Interrupted;
+    }
     let said = String::from_utf8_lossy(&ran.stderr);
     told(&said).map_or_else(
         || {

@@ -7,7 +7,7 @@ use std::os::unix::net::{UnixListener, UnixStream};
 
 use serde_json::Value;
 
-use crate::world::{World, until};
+use crate::world::{World, ran, until};
 
 #[test]
 fn a_backup_is_made_checked_and_restored() {
@@ -315,6 +315,23 @@ fn an_interrupted_backup_leaves_no_file() {
     let pid = rustix::process::Pid::from_child(&child);
     rustix::process::kill_process(pid, rustix::process::Signal::INT).unwrap();
     assert_eq!(child.wait().unwrap().code(), Some(130));
+    assert_nothing_is_left(&world);
+}
+
+/// Ctrl-C reaches both programs.
+#[test]
+fn a_backup_that_is_interrupted_while_it_is_read_back_leaves_no_file() {
+    let world = World::new();
+    let listener = socket(&world);
+    let program = world.data_dir().join("palyrad");
+    std::fs::write(&program, "#!/bin/sh\nkill -INT $PPID $$\n").unwrap();
+    std::fs::set_permissions(&program, Permissions::from_mode(0o700)).unwrap();
+    let whole = b"HTTP/1.1 200 OK\r\ncontent-length: 4\r\n\r\nhalf";
+    let daemon = std::thread::spawn(move || drop(answer(&listener, whole)));
+    let mut command = world.command(&["backup", "create", "b.tar.gz", "--json"]);
+    let interrupted = ran(command.env("PALYRA_PALYRAD", &program)).expect(130);
+    assert_eq!(interrupted.error_code(), "client/interrupted");
+    daemon.join().unwrap();
     assert_nothing_is_left(&world);
 }
 

@@ -66,8 +66,10 @@ pub(super) async fn run(context: &Context, arguments: Arguments) -> Outcome {
     let partial = Partial::begin(&file)?;
     let stream = context.client()?.backup().await?;
     let (bytes, checked) = tokio::select! {
-        received = receive(context, stream, &partial) => received?,
+        // First, so that from here on an interruption does not leave what is not whole.
+        biased;
         _ = tokio::signal::ctrl_c() => return Err(Failure::Interrupted),
+        received = receive(context, stream, &partial) => received?,
     };
     partial.finish(&file)?;
     let created = Created {
