@@ -22,11 +22,12 @@ use crate::files;
 use crate::output::{Output, printable};
 use crate::when;
 
-/// Make a backup of everything, while the daemon runs
+/// Make a backup of the database and all blobs, while the daemon runs
 ///
 /// It appears under its name only when it is whole and was checked. Exits with 7 when the audit
-/// trail in it is broken, as it was in the database. The master key of the vault is
-/// not in it: keep that one apart, or the secrets in the backup cannot be read.
+/// trail in it is broken, as it was in the database. Not in it are palyra.toml, the files of agents in
+/// workspaces of the data directory, and the master key of the vault. Keep them yourself, and the key
+/// apart: without it the secrets in the backup cannot be read.
 #[derive(Debug, clap::Args)]
 #[command(
     verbatim_doc_comment,
@@ -259,8 +260,9 @@ fn text(_: &Output, created: &Created) -> String {
         ),
     };
     format!(
-        "{} is written ({} bytes).\n{checked}\n{missing}The master key of the vault is not in it: keep the \
-         key apart, or the secrets in this backup cannot be read.\n",
+        "{} is written ({} bytes).\n{checked}\n{missing}Not in it are palyra.toml, the files of agents in \
+         workspaces, and the master key of the vault. Keep them yourself, and the key apart: without it \
+         the secrets in this backup cannot be read.\n",
         printable(&created.file),
         created.bytes,
     )

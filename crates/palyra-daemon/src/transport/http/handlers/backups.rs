@@ -36,7 +36,9 @@ const READER_PATIENCE: Duration = Duration::from_secs(60);
 /// How often it is looked whether the credential still counts: as soon as a revocation is to.
 const LOOK_EVERY: Duration = Duration::from_secs(1);
 
-/// Makes a backup of everything but the master key, and sends it as it is made
+/// Makes a backup of the database and all blobs, and sends it as it is made
+///
+/// Not in it are palyra.toml, the files of agents in `workspaces`, and the master key of the vault.
 ///
 /// If it fails on the way, or the credential ends, the connection breaks off, and the file lacks its
 /// last entry; `/admin/v1/backups/{id}` then says why. The answer is the file itself, which is kept

@@ -19,8 +19,9 @@ pub(crate) async fn healthz() -> Json<Health> {
 
 /// Whether work can be taken
 ///
-/// It needs the database, room on the disk, the leases of this node, and the supervisor of connectors.
-/// A connector that is down does not count: its queue is kept, and `/admin/v1/channels` tells.
+/// It needs the database, room on the disk, the leases of this node, the supervisor of connectors, and the
+/// engine that works on runs. A connector that is down does not count: its queue is kept, and
+/// `/admin/v1/channels` tells.
 #[utoipa::path(get, path = "/readyz", tag = "health", security(()), responses(
     (status = 200, body = Readiness, description = "Every part is ready"),
     (status = 503, body = Readiness, description = "Some part is not")))]
