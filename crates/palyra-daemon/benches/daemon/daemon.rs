@@ -4,10 +4,11 @@ use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpStream};
 use std::os::unix::net::UnixStream;
 use std::path::Path;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use palyra_common::data_dir::Running;
 use palyra_testkit::process::{Builder, Process};
+use serde_json::{Value, json};
 
 pub(crate) const LIMIT: Duration = Duration::from_secs(60);
 
@@ -42,13 +43,31 @@ impl Daemon {
     /// A token that may look at everything.
     pub(crate) fn token(&self) -> String {
         let scopes = ["status:read", "metrics:read", "secrets:read", "audit:read"];
-        let new = serde_json::json!({ "name": "bench", "scopes": scopes }).to_string();
+        let made =
+            self.local("POST /admin/v1/tokens", &json!({ "name": "bench", "scopes": scopes }));
+        made["secret"].as_str().unwrap().to_owned()
+    }
+
+    /// Has an agent answer a message.
+    pub(crate) fn talk(&self) {
+        let session = self.local("POST /admin/v1/sessions", &json!({ "title": "bench" }));
+        let said = format!("POST /admin/v1/sessions/{}/messages", session["id"].as_str().unwrap());
+        let said = self.local(&said, &json!({ "text": "hello" }));
+        let run = format!("GET /admin/v1/runs/{}", said["run"].as_str().unwrap());
+        let deadline = Instant::now() + LIMIT;
+        while self.local(&run, &Value::Null)["phase"] != "completed" {
+            assert!(Instant::now() < deadline, "{}", self.process.logs());
+            std::thread::sleep(Duration::from_millis(10));
+        }
+    }
+
+    /// As the local owner.
+    fn local(&self, what: &str, body: &Value) -> Value {
+        let body = if body.is_null() { String::new() } else { body.to_string() };
         let stream = UnixStream::connect(&self.running.socket).unwrap();
         stream.set_read_timeout(Some(LIMIT)).unwrap();
-        let headers = format!("Content-Type: application/json\r\nContent-Length: {}", new.len());
-        let made = ask(stream, "POST /admin/v1/tokens", "palyra", &headers, &new);
-        let made: serde_json::Value = serde_json::from_str(&made).unwrap();
-        made["secret"].as_str().unwrap().to_owned()
+        let headers = format!("Content-Type: application/json\r\nContent-Length: {}", body.len());
+        serde_json::from_str(&ask(stream, what, "palyra", &headers, &body)).unwrap()
     }
 
     /// What the daemon says of itself.
