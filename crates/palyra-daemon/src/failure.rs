@@ -116,18 +116,10 @@ impl Failure {
                 let what = format!("stopped because a service of the daemon has ended: {name}");
                 new(ErrorCode::DaemonFailed, what)
             }
-            Self::AskedTwice => {
-                let what = "stopped before its work was finished, because it was asked twice";
-                new(ErrorCode::DaemonStopped, what.into())
-            }
+            Self::AskedTwice => unfinished("it was asked twice"),
             Self::StoppedLate { limit, left } => {
-                let what = format!(
-                    "stopped before its work was finished, because that took longer than {} s; \
-                     still at work: {}",
-                    limit.as_secs(),
-                    left.join(", ")
-                );
-                new(ErrorCode::DaemonStopped, what)
+                let (limit, left) = (limit.as_secs(), left.join(", "));
+                unfinished(&format!("that took longer than {limit} s; still at work: {left}"))
             }
             Self::Startup(error) => new(ErrorCode::DaemonFailed, format!("{error:#}")),
         }
@@ -158,6 +150,11 @@ impl Failure {
             | Self::Startup(_) => ExitCode::FAILURE,
         }
     }
+}
+
+fn unfinished(why: &str) -> StableErrorEnvelope {
+    let what = format!("stopped before its work was finished, because {why}");
+    StableErrorEnvelope::new(ErrorCode::DaemonStopped, what)
 }
 
 impl fmt::Display for Failure {
