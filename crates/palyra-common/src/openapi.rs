@@ -39,7 +39,7 @@ impl PartialSchema for Duration {
 
 impl utoipa::ToSchema for Duration {}
 
-/// How a rule names an agent, a person or a channel.
+/// How a rule names a person or a channel.
 pub(crate) struct PlatformId;
 
 impl PartialSchema for PlatformId {

@@ -6,6 +6,8 @@ use serde::de::Error as _;
 use serde::{Deserialize, Deserializer, Serialize};
 
 #[cfg(feature = "openapi")]
+use crate::ids::AgentId;
+#[cfg(feature = "openapi")]
 use crate::openapi::PlatformId;
 use crate::runtime_contracts::{BroadcastStrategy, DirectMessagePolicy, InboundScope};
 use crate::serde_number::whole_number;
@@ -29,7 +31,7 @@ pub struct Rule {
     #[cfg_attr(feature = "openapi", schema(value_type = Option<PlatformId>))]
     pub conversation: Option<String>,
     /// The agent.
-    #[cfg_attr(feature = "openapi", schema(value_type = PlatformId))]
+    #[cfg_attr(feature = "openapi", schema(value_type = AgentId))]
     pub agent: String,
     /// Where it listens.
     pub scope: InboundScope,

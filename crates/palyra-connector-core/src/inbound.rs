@@ -110,7 +110,8 @@ pub enum Taken {
 ///
 /// It is called once for each message, in a transaction that may be run again before it is
 /// committed: it must do nothing but write to `tx`. If it fails, what it has written is undone, the
-/// message is kept, and it is called again later. The order is that in which adapters hand over.
+/// message is kept, and it is called again later. The order is that in which adapters hand over, but for
+/// one that failed: those that come after it do not wait.
 pub trait InboundSink: Send + Sync {
     /// Decides about a message, and writes down what follows; what is to be said about it may go
     /// out as `outgoing` leaves it.

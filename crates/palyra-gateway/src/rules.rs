@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use palyra_common::error::{ErrorCode, StableErrorEnvelope};
-use palyra_common::ids::{ConnectorId, MAX_NAME_CHARS, RuleId};
+use palyra_common::ids::{AgentId, ConnectorId, MAX_NAME_CHARS, RuleId};
 use palyra_common::route::{MAX_LISTED, MAX_TEXT_BYTES, Rule};
 use palyra_common::time::{Clock, Timestamp};
 use palyra_connector_core::{Trail, connector};
@@ -195,12 +195,15 @@ pub(crate) fn canonical(platform: &str, rule: &Rule) -> Result<Rule, RuleError> 
     if rule.max_text_bytes == 0 || rule.max_text_bytes > MAX_TEXT_BYTES {
         return Err(RuleError::Invalid(format!("max_text_bytes is from 1 to {MAX_TEXT_BYTES}")));
     }
+    // Whoever is none cannot be handed a message, which would wait for ever.
+    let agent = rule.agent.parse::<AgentId>();
+    let agent = agent.map_err(|error| RuleError::Invalid(format!("agent: {error}")))?;
     let conversation = rule.conversation.as_deref();
     let conversation =
         conversation.map(|id| named("channel", canonical_id(platform, "channel", id)));
     Ok(Rule {
         conversation: conversation.transpose()?,
-        agent: named("agent", rule.agent.trim())?,
+        agent: agent.to_string(),
         channels: listed("channel", &rule.channels)?,
         allow_from: listed("user", &rule.allow_from)?,
         deny_from: listed("user", &rule.deny_from)?,

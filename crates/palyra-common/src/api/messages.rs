@@ -78,7 +78,7 @@ pub struct TestResult {
     /// Why, or why not. Absent if that is decided later.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reason: Option<RouteReason>,
-    /// The name of the answer. Absent if the message was handed in before.
+    /// The name of the answer. Absent if there is to be none, or that is decided later.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reply: Option<EnvelopeId>,
     /// The conversation.

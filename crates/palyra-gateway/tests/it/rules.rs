@@ -59,6 +59,8 @@ async fn what_makes_no_sense_is_refused(world: World) {
         Rule { max_text_bytes: 0, ..Rule::default() },
         Rule { max_text_bytes: 2 << 20, ..Rule::default() },
         Rule { agent: " ".into(), ..Rule::default() },
+        // One that nobody could have: what is said would wait for it for ever.
+        Rule { agent: "ops/night".into(), ..Rule::default() },
         Rule { allow_from: blank, ..Rule::default() },
         Rule { deny_from: many, ..Rule::default() },
         Rule { conversation: Some(String::new()), ..Rule::default() },
