@@ -15,6 +15,7 @@ mod tests;
 use palyra_common::runtime_contracts::OutboxState;
 
 pub use lane::{Earlier, Follow, after_earlier, returned};
+pub use open::asked_to_wait;
 pub use vocabulary::{
     Change, Death, Entry, Event, Moment, Outcome, Place, Reconciled, Repeat, Resolution, Rules,
     Step, Why, connector_time,

@@ -86,26 +86,33 @@ impl Context<'_> {
         let tried = self.tried();
         match outcome {
             Outcome::Delivered => delivered(tried),
-            Outcome::Rejected | Outcome::Retry { class: RetryClass::Permanent, .. } => {
-                self.died(tried, Death::Rejected)
-            }
+            Outcome::Rejected => self.died(tried, Death::Rejected),
             // Not a try of this message: the platform would have refused any.
             Outcome::AuthFailed => self.again(self.entry, Duration::ZERO),
-            Outcome::Retry {
-                class: RetryClass::RateLimit | RetryClass::ConnectorRestarting,
-                after,
-            } => self.again(self.entry, after.unwrap_or(self.rules.backoff.base)),
+            Outcome::Retry { class, after } => self.failed(tried, class, asked_to_wait(after)),
+            Outcome::Unknown => self.unclear(self.backoff(&tried)),
+        }
+    }
+
+    fn failed(&self, tried: Entry, class: RetryClass, asked: Option<Duration>) -> Step {
+        match (class, asked) {
+            (RetryClass::Permanent, _) => self.died(tried, Death::Rejected),
             // The platform asks to wait, and for how long: only age ends that.
-            Outcome::Retry { class: RetryClass::TransientNetwork, after: Some(after) } => {
-                self.again(self.entry, after)
+            (
+                RetryClass::RateLimit
+                | RetryClass::ConnectorRestarting
+                | RetryClass::TransientNetwork,
+                Some(asked),
+            ) => self.again(self.entry, asked),
+            (RetryClass::RateLimit | RetryClass::ConnectorRestarting, None) => {
+                self.again(self.entry, self.rules.backoff.base)
             }
-            Outcome::Retry { class: RetryClass::TransientNetwork, after: None } => {
+            (RetryClass::TransientNetwork, None) => {
                 if tried.attempts >= tried.attempt_limit {
                     return self.died(tried, Death::AttemptsExhausted);
                 }
                 self.again(tried, self.backoff(&tried))
             }
-            Outcome::Unknown => self.unclear(self.backoff(&tried)),
         }
     }
 
@@ -199,6 +206,12 @@ impl Context<'_> {
         let too_old = self.moment.now + expires.since(self.moment.connector);
         Entry { due_at: Some(until.min(too_old)), ..entry }
     }
+}
+
+/// How long the platform asked to wait, if it did: one that asks to wait for no time asks for nothing,
+/// and would be asked again and again without a pause.
+pub fn asked_to_wait(after: Option<Duration>) -> Option<Duration> {
+    after.filter(|after| *after > Duration::ZERO)
 }
 
 pub(super) fn changed(entry: Entry, place: Place) -> Step {

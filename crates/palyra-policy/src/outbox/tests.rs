@@ -89,6 +89,18 @@ fn the_platform_is_obeyed_to_the_millisecond() {
     assert_eq!(after(&RULES, &[Event::NotAdmitted { until }]).due_at, Some(until));
 }
 
+/// Otherwise it would be tried again and again without a pause, and without an end.
+#[test]
+fn a_wait_of_no_time_is_none_that_the_platform_asked_for() {
+    let nothing = Some(Duration::ZERO);
+    for class in [RetryClass::RateLimit, RetryClass::ConnectorRestarting] {
+        let waits = after(&RULES, &[Event::Turn, retry(class, nothing)]);
+        assert_eq!((waits.due_at, waits.attempts), (Some(NOW + RULES.backoff.base), 0));
+    }
+    let failed = after(&RULES, &[Event::Turn, retry(RetryClass::TransientNetwork, nothing)]);
+    assert_eq!(failed, after(&RULES, &[Event::Turn, FAILED]));
+}
+
 #[test]
 fn a_rate_limit_longer_than_all_tries_kills_nothing() {
     let hold = retry(RetryClass::RateLimit, Some(Duration::from_mins(1)));
