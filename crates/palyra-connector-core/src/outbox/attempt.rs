@@ -5,7 +5,9 @@ use std::sync::Arc;
 use palyra_common::ids::{ConnectorId, NativeMessageId};
 use palyra_common::runtime_contracts::{OutboxState, RetryClass};
 use palyra_common::time::{Duration, Timestamp};
-use palyra_policy::outbox::{Entry, Event, Next, Outcome, Repeat, Rules, Step, Why, next, step};
+use palyra_policy::outbox::{
+    Entry, Event, Next, Outcome, Repeat, Rules, Step, Why, asked_to_wait, next, step,
+};
 use palyra_storage::lease::Lease;
 use palyra_storage::{StorageError, Tx, crash_point};
 
@@ -101,7 +103,20 @@ impl Report {
             |class, reason: &Reason| Note { native: None, class, error: Some(reason.to_string()) };
         match self {
             Self::Delivered { native } => Note { native: native.clone(), ..Note::default() },
-            Self::Retry { class, reason, .. } => told(Some(*class), reason),
+            Self::Retry { class, after, reason } => {
+                let asked = asked_to_wait(*after).is_some();
+                let class = match class {
+                    // Whatever went wrong: how soon to try again is not ours to choose.
+                    RetryClass::TransientNetwork | RetryClass::ConnectorRestarting if asked => {
+                        RetryClass::RateLimit
+                    }
+                    RetryClass::TransientNetwork
+                    | RetryClass::ConnectorRestarting
+                    | RetryClass::RateLimit
+                    | RetryClass::Permanent => *class,
+                };
+                told(Some(class), reason)
+            }
             Self::Rejected { reason } => told(Some(RetryClass::Permanent), reason),
             Self::AuthFailed { reason } | Self::Unknown { reason } => told(None, reason),
         }

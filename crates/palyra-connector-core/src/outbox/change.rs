@@ -61,11 +61,16 @@ impl Changing<'_> {
     ) -> Result<i64, StorageError> {
         self.tell(tx, stored, change);
         let was_in_lane = i64::from(!stored.aside);
+        // What failed now says nothing of the class of what failed before.
+        let (last_class, last_error) = match &note.error {
+            Some(error) => (note.class, Some(error.clone())),
+            None => (stored.last_class, stored.last_error.clone()),
+        };
         let mut next = Stored {
             entry: change.entry,
             death: change.death,
-            last_class: note.class.or(stored.last_class),
-            last_error: note.error.clone().or_else(|| stored.last_error.clone()),
+            last_class,
+            last_error,
             attempt_token: None,
             changed_at: self.now,
             ..stored.clone()

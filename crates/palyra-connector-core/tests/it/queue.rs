@@ -2,10 +2,13 @@
 
 use palyra_common::error::ErrorCode;
 use palyra_common::queue::QueueSettings;
-use palyra_common::runtime_contracts::{ConnectorSaturation, DeadLetterReason, OutboxState};
+use palyra_common::runtime_contracts::{
+    ConnectorSaturation, DeadLetterReason, OutboxState, RetryClass,
+};
 use palyra_common::time::Duration;
-use palyra_connector_core::{Attempt, Due, QueueView, What, history};
+use palyra_connector_core::{Attempt, Due, QueueView, Report, What, history};
 use palyra_policy::connector::{reasons, saturation};
+use palyra_policy::outbox::Repeat;
 use palyra_storage::JournalStore;
 use palyra_storage::journal::JournalEvent;
 
@@ -16,6 +19,7 @@ on_every_engine!(
     a_queue_shows_what_waits_and_why,
     the_places_of_a_conversation_are_limited,
     what_waits_for_another_try_can_be_tried_now,
+    a_wait_that_the_platform_asked_for_is_not_cut_short,
     many_are_replayed_with_a_cap_and_a_reason,
     an_envelope_shows_its_parts_ended_or_not,
     a_conversation_is_remembered_in_both_directions,
@@ -99,17 +103,31 @@ async fn what_waits_for_another_try_can_be_tried_now(world: World) {
     assert_eq!(world.outbox.hurry(&connector(), None).await.unwrap(), 2);
     assert_eq!(world.round(&delivered()).await, ["m1", "m2"]);
     assert_eq!(world.outbox.hurry(&connector(), None).await.unwrap(), 0);
-    // The platform's own wish to wait is respected.
-    world.enqueue("m3", "a").await;
-    let class = palyra_common::runtime_contracts::RetryClass::RateLimit;
-    let after = Some(Duration::from_hours(1));
-    let limited = palyra_connector_core::Report::Retry { class, after, reason: "429".into() };
-    assert_eq!(world.round(&limited).await, ["m3"]);
-    assert_eq!(world.outbox.hurry(&connector(), None).await.unwrap(), 0);
-    assert!(world.due().await.is_empty());
     let nobody = "nobody".parse().unwrap();
     let missing = world.outbox.hurry(&nobody, None).await.unwrap_err();
     assert_eq!(missing.code(), ErrorCode::CommonNotFound);
+}
+
+/// Whatever the platform calls it: a 503 that says for how long is one, too.
+async fn a_wait_that_the_platform_asked_for_is_not_cut_short(mut world: World) {
+    let wait = |class| Report::Retry {
+        class,
+        after: Some(Duration::from_hours(1)),
+        reason: "come back later".into(),
+    };
+    world.enqueue("m1", "a").await;
+    assert_eq!(world.round(&wait(RetryClass::RateLimit)).await, ["m1"]);
+    world.enqueue("m2", "b").await;
+    assert_eq!(world.round(&wait(RetryClass::TransientNetwork)).await, ["m2"]);
+    assert_eq!(world.outbox.hurry(&connector(), None).await.unwrap(), 0);
+    assert!(world.due().await.is_empty());
+    assert_eq!(view(&world).await.facts.rate_limited, 2);
+    // What went wrong since is another matter.
+    world.repeat = Repeat::Always;
+    world.pass(Duration::from_hours(1));
+    assert_eq!(world.round(&unclear()).await, ["m1", "m2"]);
+    assert_eq!(view(&world).await.facts.rate_limited, 0);
+    assert_eq!(world.outbox.hurry(&connector(), None).await.unwrap(), 2);
 }
 
 async fn many_are_replayed_with_a_cap_and_a_reason(world: World) {
