@@ -76,6 +76,8 @@ pub enum Event {
     Disabled,
     /// Its credential or configuration was changed.
     Changed,
+    /// An operator wants it, and it is known to lack this, whoever has found out.
+    Lacks(ConnectorReadiness),
     /// Its time to be started has come.
     Due,
     /// It has connected.
@@ -128,6 +130,11 @@ pub fn step(
             (Wanted::On, false) => start(fresh(is)),
             // It ends with the old settings and is due again with the new ones.
             (Wanted::On, true) => (Connector { start_at: Some(now), ..fresh(is) }, Action::Stop),
+        },
+        Event::Lacks(readiness) => match runs(is) {
+            // Its task finds out by itself.
+            true => (is, Action::Nothing),
+            false => (waiting(Connector { wanted: Wanted::On, ..is }, readiness), Action::Nothing),
         },
         Event::Disabled => {
             let off = Connector { wanted: Wanted::Off, start_at: None, ..is };
@@ -185,6 +192,11 @@ fn start(is: Connector) -> (Connector, Action) {
     (Connector { liveness, connected_since: None, start_at: None, ..is }, Action::Start)
 }
 
+/// Nobody but a human can give it what it lacks.
+fn waiting(is: Connector, readiness: ConnectorReadiness) -> Connector {
+    Connector { readiness, liveness: ConnectorLiveness::Stopped, start_at: None, ..is }
+}
+
 fn after_end(
     is: Connector,
     ended: Ended,
@@ -193,7 +205,7 @@ fn after_end(
     chance: Chance,
 ) -> Connector {
     let stopped = Connector { liveness: ConnectorLiveness::Stopped, connected_since: None, ..is };
-    let waiting = |readiness| Connector { readiness, start_at: None, ..stopped };
+    let waiting = |readiness| waiting(stopped, readiness);
     match (ended, is.wanted) {
         (_, Wanted::Off) => Connector { start_at: None, ..stopped },
         (Ended::AuthFailed, Wanted::On) => waiting(ConnectorReadiness::AuthFailed),

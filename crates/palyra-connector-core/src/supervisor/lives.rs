@@ -116,7 +116,8 @@ impl Lives {
             }
             Some(life) => {
                 let mut events = Vec::new();
-                if life.row.enabled != row.enabled {
+                let lacks = row.readiness != ConnectorReadiness::Ready;
+                if life.row.enabled != row.enabled || (lacks && life.running.is_none()) {
                     events.push(wish(&row));
                 } else if (&life.row.settings, life.row.queue) != (&row.settings, row.queue)
                     || is_to_be_tried_again(life, &row)
@@ -190,7 +191,11 @@ impl Lives {
                     let taken = self.shared.leases.try_take(&name).await?;
                     life.held = taken.map(|lease| Held { lease, since: Instant::now() });
                 }
-                if let Some(held) = life.held.clone() {
+                // Whoever had the lease may have written down what it lacks since that was read.
+                if let Some(held) = life.held.clone()
+                    && let Ok(is) = self.shared.connectors.get(id).await
+                    && is.version == life.row.version
+                {
                     let row = life.row.clone();
                     life.running = Some(start(&self.shared, &mut self.tasks, row, held));
                     life.state = started;
@@ -382,8 +387,14 @@ async fn release(shared: &Shared, lease: Lease) {
     }
 }
 
+/// What is to become of it, as far as is known. Whatever another node or an earlier life has found it to
+/// lack, it lacks until somebody changes something.
 fn wish(row: &Connector) -> Event {
-    if row.enabled { Event::Enabled } else { Event::Disabled }
+    match (row.enabled, row.readiness) {
+        (false, _) => Event::Disabled,
+        (true, ConnectorReadiness::Ready) => Event::Enabled,
+        (true, lacks) => Event::Lacks(lacks),
+    }
 }
 
 /// Another node has it, or the database does not tell: it is asked for again.

@@ -10,6 +10,7 @@ mod connections;
 mod connectors;
 mod feed;
 mod inbound;
+mod locked_out;
 mod neighbours;
 mod outbox;
 mod parts;

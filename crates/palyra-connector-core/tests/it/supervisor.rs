@@ -48,8 +48,8 @@ pub(crate) const LIMIT: Duration = Duration::from_secs(120);
 const TTL: Duration = Duration::from_secs(2);
 /// How long what a dead node has sent may still be on its way.
 const GRACE: Duration = Duration::from_millis(100);
-/// What a slow machine may take beyond that. Less than a minute: nothing waits for longer than it must.
-const MARGIN: Duration = Duration::from_secs(30);
+/// What a slow machine may take beyond that, and beyond the time between two renewals.
+const MARGIN: Duration = Duration::from_secs(10);
 
 struct Deaf;
 
@@ -135,6 +135,12 @@ impl Node {
             let before = self.pulse.last();
             until(what, async || self.pulse.last() > before).await;
         }
+    }
+
+    /// Until it has looked again and again for this long.
+    pub(crate) async fn works_for(&self, length: palyra_common::time::Duration) {
+        let begun = self.pulse.last();
+        until("it goes on", async || self.pulse.last() > begun + length).await;
     }
 
     /// As if the process were gone: nothing is settled, nothing given back.
@@ -391,7 +397,7 @@ async fn another_node_goes_on_however_much_there_is_to_send(world: World) {
 fn assert_taken_over(died: Instant) {
     let took = died.elapsed();
     println!("taken over after {took:?}, with a lease of {TTL:?}");
-    assert!(took < TTL + GRACE + MARGIN, "{took:?}");
+    assert!(took < TTL + TTL / 3 + GRACE + MARGIN, "{took:?}");
 }
 
 async fn a_restart_takes_over_what_was_under_way(mut world: World) {

@@ -8,7 +8,8 @@ use crate::app::App;
 
 const ADVICE: &str = "`palyra channels show CHANNEL` tells more. What was given up waits in \
      `palyra channels dead-letters list CHANNEL`, and what may have arrived in \
-     `palyra channels unknown list CHANNEL`, for somebody to decide.";
+     `palyra channels unknown list CHANNEL`, for somebody to decide. A channel that lacks something is \
+     tried again once it is changed, or with `palyra channels enable CHANNEL`.";
 
 /// What keeps messages of the channels that are switched on, and what waits for a human there.
 pub(super) async fn channels(app: &App) -> Check {

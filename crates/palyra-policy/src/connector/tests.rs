@@ -13,6 +13,7 @@ fn events() -> impl Strategy<Value = Event> {
         Just(Event::Enabled),
         Just(Event::Disabled),
         Just(Event::Changed),
+        Just(Event::Lacks(ConnectorReadiness::AuthFailed)),
         Just(Event::Due),
         Just(Event::Connected),
         Just(Event::Reconnecting),
@@ -94,6 +95,17 @@ fn a_refused_credential_waits_for_a_new_one() {
     assert_eq!(step(&is, Event::Due, &RULES, NOW, Chance(0)), (is, Action::Nothing));
     let (is, action) = step(&is, Event::Changed, &RULES, NOW, Chance(0));
     assert_eq!((is.readiness, action), (ConnectorReadiness::Ready, Action::Start));
+}
+
+#[test]
+fn what_is_known_to_be_lacking_is_not_tried() {
+    let lacks = Event::Lacks(ConnectorReadiness::AuthFailed);
+    // When it is first heard of, and when it waits to be started again.
+    for before in [&[][..], &[Event::Enabled, Event::Ended(Ended::Crashed)]] {
+        let (is, action) = after(&[before, &[lacks]].concat());
+        assert_eq!((is.start_at, action), (None, Action::Nothing));
+        assert_eq!(step(&is, Event::Changed, &RULES, NOW, Chance(0)).1, Action::Start);
+    }
 }
 
 #[test]
