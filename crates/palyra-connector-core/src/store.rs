@@ -6,8 +6,13 @@ pub(crate) mod connector_status;
 pub(crate) mod connectors;
 pub(crate) mod inbound_cursors;
 pub(crate) mod inbound_events;
+#[cfg_attr(test, macro_use)]
 pub(crate) mod outbox;
+#[cfg_attr(test, macro_use)]
 pub(crate) mod outbox_lanes;
+
+#[cfg(test)]
+mod tests;
 
 use palyra_storage::{Row, StorageError};
 use serde::Serialize;

@@ -137,22 +137,23 @@ const DUE_HEADS: Sql = sql!(concat!(
      ORDER BY l.due_at LIMIT $3"
 ));
 
-const LEFT_BEHIND: Sql = sql!(concat!(
-    "SELECT ",
-    columns!(""),
-    " FROM outbox
-     WHERE connector_id = $1 AND state = 'sending' AND attempt_token <> $2
-     ORDER BY envelope_id, part LIMIT $3"
-));
+/// Attempts under way. In an order for which no index serves that holds what has ended as well.
+macro_rules! under_way {
+    ($whose:literal) => {
+        concat!(
+            "SELECT ",
+            columns!(""),
+            " FROM outbox WHERE connector_id = $1 AND state = 'sending' AND attempt_token ",
+            $whose,
+            " ORDER BY conversation LIMIT $3"
+        )
+    };
+}
+
+const LEFT_BEHIND: Sql = sql!(under_way!("<> $2"));
 
 /// Attempts of the holder itself.
-const OWN: Sql = sql!(concat!(
-    "SELECT ",
-    columns!(""),
-    " FROM outbox
-     WHERE connector_id = $1 AND state = 'sending' AND attempt_token = $2
-     ORDER BY envelope_id, part LIMIT $3"
-));
+const OWN: Sql = sql!(under_way!("= $2"));
 
 /// Whatever has not ended and waits for nobody's decision.
 const DOUBT_ALL: Sql = sql!(

@@ -91,30 +91,52 @@ const TAKE: Sql = sql!(
          AND coalesce(due_at <= $4, 1 = 0)"
 );
 
+/// The first entries of these lanes.
 macro_rules! heads {
-    () => {
-        " FROM outbox_lanes l JOIN outbox o ON o.connector_id = l.connector_id
-             AND o.conversation = l.conversation AND o.lane_seq = l.head_seq AND o.place <= 0
-         WHERE l.connector_id = $1 AND l.head_seq IS NOT NULL"
+    ($lanes:literal) => {
+        concat!(
+            " FROM ",
+            $lanes,
+            " l JOIN outbox o ON o.connector_id = l.connector_id
+                 AND o.conversation = l.conversation AND o.lane_seq = l.head_seq AND o.place <= 0
+             WHERE l.connector_id = $1"
+        )
     };
 }
 
-const WAITING: Sql = sql!(concat!(
-    "SELECT count(*), CAST(coalesce(sum(l.depth), 0) AS BIGINT), coalesce(max(l.depth), 0),
-         CAST(coalesce(sum(CASE WHEN o.state = 'sending' THEN 1 ELSE 0 END), 0) AS BIGINT),
-         CAST(coalesce(sum(CASE WHEN o.due_at > $2 AND o.last_class = 'rate_limit'
-             THEN 1 ELSE 0 END), 0) AS BIGINT),
-         max(CASE WHEN o.due_at > $2 AND o.last_class = 'rate_limit' THEN o.due_at END),
-         CAST(coalesce(sum(CASE WHEN o.attempts > 0 AND o.state = 'pending'
-             AND coalesce(o.last_class, '') <> 'rate_limit' THEN 1 ELSE 0 END), 0) AS BIGINT),
-         min(o.created_at)",
-    heads!()
-));
+/// What is in a lane has a time, or is being sent, one of a conversation at a time. Each is found by an
+/// index of its own: neither lanes in which nothing is are walked over, nor what has ended.
+macro_rules! waiting {
+    () => {
+        concat!(
+            "SELECT count(*), CAST(coalesce(sum(l.depth), 0) AS BIGINT), coalesce(max(l.depth), 0),
+                 CAST(coalesce(sum(CASE WHEN o.state = 'sending' THEN 1 ELSE 0 END), 0) AS BIGINT),
+                 CAST(coalesce(sum(CASE WHEN o.due_at > $2 AND o.last_class = 'rate_limit'
+                     THEN 1 ELSE 0 END), 0) AS BIGINT),
+                 max(CASE WHEN o.due_at > $2 AND o.last_class = 'rate_limit' THEN o.due_at END),
+                 CAST(coalesce(sum(CASE WHEN o.attempts > 0 AND o.state = 'pending'
+                     AND coalesce(o.last_class, '') <> 'rate_limit' THEN 1 ELSE 0 END), 0) AS BIGINT),
+                 min(o.created_at)",
+            heads!(
+                "(SELECT connector_id, conversation, head_seq, depth FROM outbox_lanes
+                  WHERE connector_id = $1 AND due_at IS NOT NULL
+                  UNION ALL
+                  SELECT busy.connector_id, busy.conversation, busy.head_seq, busy.depth
+                  FROM outbox s CROSS JOIN outbox_lanes busy
+                  WHERE s.connector_id = $1 AND s.state = 'sending'
+                      AND busy.connector_id = s.connector_id
+                      AND busy.conversation = s.conversation AND busy.due_at IS NULL)"
+            )
+        )
+    };
+}
+
+const WAITING: Sql = sql!(waiting!());
 
 const WAITING_TO_RETRY: Sql = sql!(concat!(
     "SELECT o.conversation, o.envelope_id, o.part",
-    heads!(),
-    " AND o.state = 'pending' AND o.due_at > $2 AND coalesce(o.last_class, '') <> 'rate_limit'
+    heads!("outbox_lanes"),
+    " AND l.due_at > $2 AND o.state = 'pending' AND coalesce(o.last_class, '') <> 'rate_limit'
      ORDER BY l.conversation LIMIT $3"
 ));
 
