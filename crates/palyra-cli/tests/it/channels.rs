@@ -58,7 +58,7 @@ fn what_breaks_is_tried_again_given_up_and_replayed() {
     let waits = world.palyra(&args).expect(7);
     says(&waits, &["m1 part 0 is"]);
     world.until_channel("it is to be tried again", |channel| channel["queue"]["retrying"] == 1);
-    says(&show(), &["echo:default is retrying", "waiting 1 in 1 conversations"]);
+    says(&show(), &["echo:default is retrying", "waiting 1 in 1 conversation\n"]);
 
     let drained = world.palyra(&["channels", "drain", ECHO]).expect(0);
     assert_eq!(drained.out, "The queue of echo:default is empty.\n");
@@ -142,6 +142,61 @@ fn what_waits_for_somebody_is_decided_by_them() {
     assert_eq!(resolve("u2", "--resend"), "pending");
     world.palyra(&["channels", "drain", ECHO]).expect(0);
     assert_eq!(world.send("u2").expect(0).json()["parts"][0]["state"], "delivered");
+}
+
+/// Which part failed is nothing that somebody has to know.
+#[test]
+fn what_is_decided_about_a_long_message_is_about_the_part_that_failed() {
+    let world = World::new();
+    let _daemon = world.palyrad();
+    // Its first part arrives, and its second does not: every other request fails, the first as well.
+    let fails = |name: &str, settings: &str, queue: &str| {
+        world.configure(settings, queue);
+        world.send(&format!("{name}-before")).expect(7);
+        let long = "word ".repeat(1_000);
+        let send = ["message", "send", ECHO, "general", &long, "--envelope", name];
+        world.palyra(&send).expect(7);
+        world.configure("{}", "{}");
+    };
+    let arrives = |name: &str| {
+        world.palyra(&["channels", "drain", ECHO]).expect(0);
+        let parts = world.send(name).expect(0).json()["parts"].as_array().unwrap().len();
+        assert_eq!(parts, 3);
+    };
+    let every_other = |fault: &str| {
+        format!(
+            r#"{{"deduplicate": false, "tells_history": false,
+                "faults": {{"request": "{fault}", "one_in": 2}}}}"#
+        )
+    };
+    for what in ["replay", "discard"] {
+        let name = format!("to-{what}");
+        fails(&name, &every_other("reject"), "{}");
+        let decide = ["channels", "dead-letters", what, ECHO, &name, "--yes"];
+        says(&world.palyra(&decide).expect(0), &[&format!("{name}/1 is ")]);
+        world.palyra(&decide).expect(0);
+        world.palyra(&["channels", "dead-letters", "show", ECHO, &name]).expect(5);
+    }
+    arrives("to-replay");
+
+    for how in ["--delivered", "--resend"] {
+        let name = how.trim_start_matches('-');
+        fails(name, &every_other("lose"), LOOKS_ONCE);
+        let resolve = ["channels", "unknown", "resolve", ECHO, name, how];
+        says(&world.palyra(&resolve).expect(0), &[&format!("{name}/1 is ")]);
+        world.palyra(&resolve).expect(0);
+        arrives(name);
+    }
+}
+
+/// The answer is lost, and the platform shows the message when it is asked.
+#[test]
+fn what_is_still_looked_for_is_waited_for() {
+    let world = World::new();
+    let _daemon = world.palyrad();
+    world.configure(r#"{"faults": {"request": "drop_answer"}}"#, r#"{"look_after": "1s"}"#);
+    assert_eq!(world.send("m1").expect(0).json()["parts"][0]["state"], "delivered");
+    says(&world.palyra(&["channels", "test", ECHO, "hello"]).expect(0), &["offline model"]);
 }
 
 #[test]
@@ -285,6 +340,7 @@ fn what_makes_no_sense_is_refused_before_anything_is_changed() {
         &["message", "send", ECHO, "general", " "],
         &["router", "rules", "add", ECHO, "nonsense=true"],
         &["router", "rules", "add", ECHO, "direct_messages"],
+        &["router", "rules", "add", ECHO, "agent=ops/night"],
         &["router", "rules", "set", "not-a-rule", "mention=needed"],
     ] {
         let ran = world.palyra(&[arguments, &["--json"]].concat());

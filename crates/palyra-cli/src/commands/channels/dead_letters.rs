@@ -3,7 +3,7 @@
 use palyra_client::{DeadLetterDecision, Waiting};
 use palyra_common::api::{Changed, DeadLetter, ReplayMany};
 use palyra_common::ids::{ConnectorId, EnvelopeId};
-use palyra_common::runtime_contracts::{DeadLetterReason, RetryClass};
+use palyra_common::runtime_contracts::{DeadLetterReason, OutboxState, RetryClass};
 
 use super::entries::{Entry, PageArguments, decided, list};
 use crate::context::Context;
@@ -12,6 +12,11 @@ use crate::failure::{Failure, Outcome};
 use crate::output::{Output, printable};
 use crate::prompt;
 use crate::table::Table;
+
+/// What is replayed, or has been.
+const REPLAYED: [OutboxState; 3] = [OutboxState::Dead, OutboxState::Pending, OutboxState::Sending];
+/// What is discarded, or has been.
+const DISCARDED: [OutboxState; 2] = [OutboxState::Dead, OutboxState::Cancelled];
 
 /// Look at messages that were given up, and replay or discard them
 #[derive(Debug, clap::Subcommand)]
@@ -63,7 +68,7 @@ pub(crate) struct ReplayArguments {
     /// The channel, as echo:default
     #[arg(value_name = "CHANNEL")]
     channel: ConnectorId,
-    /// The message, or MESSAGE/PART
+    /// The message, or MESSAGE/PART; without one, the first part that was given up
     #[arg(value_name = "MESSAGE", required_unless_present = "all", conflicts_with = "all")]
     message: Option<Entry>,
     /// All of them, the oldest first
@@ -90,7 +95,7 @@ pub(crate) struct DiscardArguments {
     /// The channel, as echo:default
     #[arg(value_name = "CHANNEL")]
     channel: ConnectorId,
-    /// The message, or MESSAGE/PART
+    /// The message, or MESSAGE/PART; without one, the first part that was given up
     #[arg(value_name = "MESSAGE")]
     message: Entry,
     /// Do not ask
@@ -133,9 +138,10 @@ fn text(out: &Output, letter: &DeadLetter) -> String {
 async fn replay(context: &Context, arguments: ReplayArguments) -> Outcome {
     let ReplayArguments { channel, message, all, reason, limit, yes } = arguments;
     let (out, client) = (context.out(), context.client()?);
-    if let Some(Entry { envelope, part }) = message {
-        let replay = DeadLetterDecision::Replay;
-        let done = client.decide_dead_letter(&channel, &envelope, part, replay).await?;
+    if let Some(message) = message {
+        let part = message.part(&client, &channel, &REPLAYED).await?;
+        let (envelope, replay) = (&message.envelope, DeadLetterDecision::Replay);
+        let done = client.decide_dead_letter(&channel, envelope, part, replay).await?;
         return out.show(&done, decided);
     }
     if !all {
@@ -151,10 +157,12 @@ async fn replay(context: &Context, arguments: ReplayArguments) -> Outcome {
 }
 
 async fn discard(context: &Context, arguments: DiscardArguments) -> Outcome {
-    let DiscardArguments { channel, message: Entry { envelope, part }, yes } = arguments;
+    let DiscardArguments { channel, message, yes } = arguments;
+    let (out, client) = (context.out(), context.client()?);
+    let part = message.part(&client, &channel, &DISCARDED).await?;
+    let (envelope, discard) = (&message.envelope, DeadLetterDecision::Discard);
     let question = format!("Close {envelope}/{part}? It is not sent any more.");
-    prompt::confirm(context.out(), &question, yes)?;
-    let discard = DeadLetterDecision::Discard;
-    let done = context.client()?.decide_dead_letter(&channel, &envelope, part, discard).await?;
-    context.out().show(&done, decided)
+    prompt::confirm(out, &question, yes)?;
+    let done = client.decide_dead_letter(&channel, envelope, part, discard).await?;
+    out.show(&done, decided)
 }

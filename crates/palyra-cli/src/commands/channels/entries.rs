@@ -1,9 +1,9 @@
 //! Messages that wait for somebody, as a list.
 
-use palyra_client::Waiting;
+use palyra_client::{Client, ClientError, Waiting};
 use palyra_common::api::{Decided, OutboxEntry, Page};
 use palyra_common::ids::{ConnectorId, EnvelopeId};
-use palyra_common::runtime_contracts::{DeadLetterReason, RetryClass};
+use palyra_common::runtime_contracts::{DeadLetterReason, OutboxState, RetryClass};
 
 use crate::context::Context;
 use crate::failure::Outcome;
@@ -11,11 +11,30 @@ use crate::output::{Output, printable};
 use crate::page::{self, Paging};
 use crate::table::Table;
 
-/// A message and its part: ENVELOPE or ENVELOPE/PART.
+/// A message, and which part of it if somebody has said so: ENVELOPE or ENVELOPE/PART.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Entry {
     pub(super) envelope: EnvelopeId,
-    pub(super) part: u32,
+    part: Option<u32>,
+}
+
+impl Entry {
+    /// The part that is meant. Where nobody has said: the first in the first of these states that there
+    /// is one in, which are those that wait for a decision and then those that have had it; else the
+    /// first of all.
+    pub(super) async fn part(
+        &self,
+        client: &Client,
+        channel: &ConnectorId,
+        states: &[OutboxState],
+    ) -> Result<u32, ClientError> {
+        if let Some(part) = self.part {
+            return Ok(part);
+        }
+        let parts = client.message_state(channel, &self.envelope).await?.parts;
+        let first = |state: &OutboxState| parts.iter().find(|part| part.state == *state);
+        Ok(states.iter().find_map(first).map_or(0, |part| part.part))
+    }
 }
 
 impl std::str::FromStr for Entry {
@@ -24,9 +43,9 @@ impl std::str::FromStr for Entry {
     fn from_str(text: &str) -> Result<Self, Self::Err> {
         let (envelope, part) = match text.rsplit_once('/') {
             Some((envelope, part)) => {
-                (envelope, part.parse().map_err(|_| format!("{part:?} is not a part"))?)
+                (envelope, Some(part.parse().map_err(|_| format!("{part:?} is not a part"))?))
             }
-            None => (text, 0),
+            None => (text, None),
         };
         let envelope = envelope.parse().map_err(|error| format!("{error}"))?;
         Ok(Self { envelope, part })

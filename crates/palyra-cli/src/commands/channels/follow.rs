@@ -3,10 +3,11 @@
 use std::time::{Duration, Instant};
 
 use palyra_client::{Client, ClientError};
-use palyra_common::api::{MessageState, NewMessage};
+use palyra_common::api::{MessageState, NewMessage, PartState};
 use palyra_common::ids::{ConnectorId, EnvelopeId};
 use palyra_common::runtime_contracts::OutboxState;
 
+use crate::count;
 use crate::failure::{Failure, Outcome};
 use crate::output::{Output, Tone, printable};
 use crate::patience::{self, patiently, patiently_for};
@@ -43,11 +44,6 @@ pub(crate) async fn follow(
         let patience = until.saturating_duration_since(Instant::now());
         let look = async || client.message_state(channel, envelope).await;
         let state = patiently_for(patience, out, look).await;
-        // Without parts an agent still works on it.
-        let is_moving = |state: &MessageState| {
-            let moves = |state| matches!(state, OutboxState::Pending | OutboxState::Sending);
-            state.parts.is_empty() || state.parts.iter().any(|part| moves(part.state))
-        };
         match &state {
             Ok(found) if is_moving(found) && Instant::now() < until => {
                 tokio::time::sleep(PAUSE).await;
@@ -61,6 +57,21 @@ pub(crate) async fn follow(
         out.note(&format!("{name} is in the queue, and goes out when the daemon runs again"));
     }
     state
+}
+
+/// Whether something more happens to a message by itself: to the first part that has not arrived, for
+/// which the others wait. Without parts an agent still works on it.
+fn is_moving(state: &MessageState) -> bool {
+    let next = state.parts.iter().find(|part| part.state != OutboxState::Delivered);
+    let moves = |part: &PartState| match part.state {
+        OutboxState::Pending | OutboxState::Sending => true,
+        // The platform is still to be asked.
+        OutboxState::Unknown => part.due_at.is_some(),
+        OutboxState::Held | OutboxState::Delivered | OutboxState::Dead | OutboxState::Cancelled => {
+            false
+        }
+    };
+    state.parts.is_empty() || next.is_some_and(moves)
 }
 
 /// Where a message is, for people.
@@ -82,7 +93,8 @@ pub(crate) fn text(out: &Output, state: &MessageState) -> String {
             text.push_str(&format!(" as {}", printable(native)));
         }
         if let Some(error) = &part.last_error {
-            text.push_str(&format!(" after {} tries: {}", part.attempts, printable(error)));
+            let tries = count::of(part.attempts.into(), "try", "tries");
+            text.push_str(&format!(" after {tries}: {}", printable(error)));
         }
         text.push('\n');
     }

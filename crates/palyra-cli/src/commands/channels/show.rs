@@ -7,6 +7,7 @@ use palyra_common::time::Timestamp;
 
 use super::list::tone;
 use crate::context::Context;
+use crate::count;
 use crate::failure::Outcome;
 use crate::output::{Output, Tone, printable};
 use crate::table::{Cell, Table};
@@ -54,19 +55,19 @@ pub(super) fn text(out: &Output, detail: &ChannelDetail) -> String {
     table.field("connected since", when(connection.connected_since));
     table.field("last answered", when(connection.last_ack_at));
     table.field("last event", when(connection.last_event_at));
-    table.field("started again", format!("{} times", connection.restarts));
+    table.field("started again", count::of(connection.restarts, "time", "times"));
     if let Some(error) = &connection.last_error {
         let at = when(connection.last_error_at);
         table.field("last ended", format!("{at}: {error}"));
     }
-    let waiting = format!("{} in {} conversations", channel.waiting, queue.lanes);
-    table.field("waiting", waiting);
+    let conversations = |lanes| count::of(lanes, "conversation", "conversations");
+    table.field("waiting", format!("{} in {}", channel.waiting, conversations(queue.lanes)));
     table.field("oldest", when(queue.oldest));
     table.field("being sent", queue.sending.to_string());
-    table.field("tried again", format!("{} conversations", queue.retrying));
+    table.field("tried again", conversations(queue.retrying));
     if let Some(until) = queue.rate_limited_until {
-        table
-            .field("asked to wait", format!("{} conversations, until {until}", queue.rate_limited));
+        let limited = conversations(queue.rate_limited);
+        table.field("asked to wait", format!("{limited}, until {until}"));
     }
     if let (Some(at), Some(reason)) = (queue.paused_at, &queue.pause_reason) {
         table.field("paused", format!("since {at}: {reason}"));

@@ -3,6 +3,7 @@
 use palyra_client::Waiting;
 use palyra_common::api::{ResolveUnknown, UnknownResolution};
 use palyra_common::ids::ConnectorId;
+use palyra_common::runtime_contracts::OutboxState;
 
 use super::entries::{Entry, PageArguments, decided, list};
 use crate::context::Context;
@@ -42,7 +43,7 @@ pub(crate) struct ResolveArguments {
     /// The channel, as echo:default
     #[arg(value_name = "CHANNEL")]
     channel: ConnectorId,
-    /// The message, or MESSAGE/PART
+    /// The message, or MESSAGE/PART; without one, the first part of which nobody knows
     #[arg(value_name = "MESSAGE")]
     message: Entry,
     /// It arrived
@@ -61,12 +62,14 @@ pub(super) async fn run(context: &Context, command: Command) -> Outcome {
 }
 
 async fn resolve(context: &Context, arguments: ResolveArguments) -> Outcome {
-    let resolution = match arguments.resend {
-        true => UnknownResolution::Resend,
-        false => UnknownResolution::MarkDelivered,
+    use OutboxState::{Delivered, Pending, Sending, Unknown};
+    let (resolution, states) = match arguments.resend {
+        true => (UnknownResolution::Resend, &[Unknown, Pending, Sending][..]),
+        false => (UnknownResolution::MarkDelivered, &[Unknown, Delivered][..]),
     };
-    let (channel, Entry { envelope, part }) = (&arguments.channel, &arguments.message);
+    let (channel, message, client) = (&arguments.channel, &arguments.message, context.client()?);
+    let part = message.part(&client, channel, states).await?;
     let resolve = ResolveUnknown { resolution };
-    let done = context.client()?.resolve_unknown(channel, envelope, *part, &resolve).await?;
+    let done = client.resolve_unknown(channel, &message.envelope, part, &resolve).await?;
     context.out().show(&done, decided)
 }
