@@ -50,7 +50,7 @@ pub struct RunLimits {
     pub tool_calls: u32,
     /// How long it may work, waiting not counted.
     pub active: Duration,
-    /// What it may use.
+    /// What it may use, with all that work for it.
     #[serde(deserialize_with = "object")]
     pub cap: Cap,
     /// How much of the conversation a model gets to see, in tokens.

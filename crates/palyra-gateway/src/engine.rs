@@ -6,6 +6,7 @@
 //! of them: what is written under another token changes nothing.
 
 mod act;
+mod charge;
 mod children;
 mod commit;
 mod context;
@@ -31,8 +32,9 @@ use palyra_storage::{Database, Topic};
 use crate::streams::Streams;
 use crate::tool::Toolbox;
 
+pub(crate) use charge::settle;
 pub(crate) use children::{given_away, tell_to_stop};
-pub(crate) use commit::{settle, tell_parent};
+pub(crate) use commit::tell_parent;
 pub use hands::Hands;
 pub(crate) use known::state_of;
 pub use model::{Asked, Thinker, Thought, ThoughtError};

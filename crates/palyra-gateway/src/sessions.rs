@@ -291,6 +291,7 @@ fn end(
     }
     events.push(TapeEvent::RunFinished(finished));
     append(tx, run.id, &events, now)?;
+    runs::charge(tx, run.id, charged, Amount::default())?;
     let history = sessions::take_history(tx, session.id, now)?;
     runs::set(tx, run.id, phase, None, Some((history, end)), now)?;
     run_signals::forget(tx, run.id)?;
@@ -306,7 +307,7 @@ fn end(
         let told = (ToolOutcome::Failed, format!("the delegated run {} was stopped", run.id));
         tell_parent(tx, (*parent, call), told, now)?;
     }
-    Ok(settle(tx, run.id, charged, now)?)
+    Ok(settle(tx, run, charged, now)?)
 }
 
 fn pause(

@@ -31,9 +31,9 @@ pub struct Run {
     pub due_at: Option<Timestamp>,
     /// How long it has worked.
     pub active: Duration,
-    /// Tokens that it used.
+    /// Tokens that it used, with those of runs that work for it and what is set aside for these.
     pub tokens: u64,
-    /// What it cost, in millionths of a dollar.
+    /// What that cost, in millionths of a dollar.
     pub cost_micros: u64,
     /// The run that waits for it.
     #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -8,7 +8,6 @@ use palyra_common::tape::{
     Call, ModelCompleted, ModelDelta, ModelRequested, TapeEvent, ToolCompleted, ToolProposed,
     ToolStarted,
 };
-use palyra_common::time::Timestamp;
 use palyra_models::{FinishReason, ModelRequest};
 use palyra_policy::budget::Amount;
 use palyra_policy::run::{self as policy, CallStep};
@@ -16,7 +15,8 @@ use palyra_storage::blob::BlobId;
 use palyra_storage::{approval, crash_point};
 use sha2::{Digest, Sha256};
 
-use super::commit::{Committed, Reserve, Then};
+use super::charge::{self, Reserve};
+use super::commit::{Committed, Then};
 use super::context::{self, Recipe};
 use super::drive::{Flow, Held, is_yes};
 use super::gating::{self, Around};
@@ -52,7 +52,7 @@ impl Held {
         self.told = built.told;
         self.state.trust = self.state.trust.max(built.trust);
         let reserved = thinker.worst_case(&self.agent.models, &built.request);
-        if let Some(end) = policy::too_dear(&self.state, &self.limits, reserved) {
+        if let Some(end) = policy::too_dear(&self.state, &self.limits, self.used(), reserved) {
             self.finish(end, None).await?;
             return Ok(Flow::Stop);
         }
@@ -65,8 +65,7 @@ impl Held {
             reserved_tokens,
             reserved_micros,
         }));
-        let scopes = self.budgets(self.options.clock.now());
-        self.beside.reserve = Some(Reserve { turn, attempt, amount: reserved, scopes });
+        self.beside.reserve = Some(self.reserve(turn, attempt, reserved));
         match self.flush(Then::GoOn).await? {
             Committed::Done { .. } => {}
             Committed::Spent(scope) => {
@@ -210,21 +209,18 @@ impl Held {
         }
     }
 
-    /// The budgets that the run shares with others, in the order in which they are locked.
-    fn budgets(&self, now: Timestamp) -> Vec<(String, palyra_common::agent::Cap)> {
-        let (agent, budgets) = (&self.run.agent, &self.agent.budgets);
-        let day = now.as_unix_millis().div_euclid(86_400_000);
-        let mut scopes = vec![(format!("agent:{agent}:day:{day}"), budgets.day)];
-        for (scope, cap) in [
-            (format!("agent:{agent}"), budgets.agent),
-            (format!("session:{}", self.run.session), budgets.session),
-        ] {
-            if cap.is_some() {
-                scopes.push((scope, cap));
-            }
+    /// What is set aside, of everything that it may be used of.
+    fn reserve(&self, turn: u32, attempt: u32, amount: Amount) -> Reserve {
+        let above = self.above.iter().map(|above| (&above.run, &above.agent));
+        let runs = std::iter::once((&self.run, &self.agent)).chain(above.clone());
+        Reserve {
+            turn,
+            attempt,
+            amount,
+            cap: self.agent.limits.cap,
+            above: above.map(|(run, agent)| (run.id, agent.limits.cap)).collect(),
+            scopes: charge::scopes(runs, self.options.clock.now()),
         }
-        scopes.sort_by(|(a, _), (b, _)| a.cmp(b));
-        scopes
     }
 
     /// Lets the gate decide on calls.

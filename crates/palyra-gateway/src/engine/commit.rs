@@ -1,6 +1,5 @@
 //! What a worker writes down about its run, in one transaction.
 
-use palyra_common::agent::Cap;
 use palyra_common::ids::{AgentId, EnvelopeId, RunId};
 use palyra_common::runtime_contracts::{
     ApprovalState, RunEnd, RunLifecyclePhase, ToolOutcome, Trust,
@@ -8,17 +7,17 @@ use palyra_common::runtime_contracts::{
 use palyra_common::tape::{Input, Parent};
 use palyra_common::time::{Duration, Timestamp};
 use palyra_connector_core::{ChannelError, Envelope, enqueue};
-use palyra_policy::budget::{Account, Amount};
+use palyra_policy::budget::Amount;
 use palyra_policy::run::{RunState, is_final};
 use palyra_storage::approval::{self, ApprovalRecord, Decision};
 use palyra_storage::blob::{BlobId, BlobStore};
 use palyra_storage::{StorageError, Tx};
 
+use super::charge::{self, Reserve, Taken};
 use super::children;
 use super::queue::{NewInput, Place, let_go, submit};
 use super::signal::Signal;
 use crate::error::GatewayError;
-use crate::store::budgets::{self, Reservation};
 use crate::store::runs::{Advance, Run};
 use crate::store::sessions::Ended;
 use crate::store::tape::Line;
@@ -44,7 +43,7 @@ pub(crate) enum Then {
 /// What is written beside the tape.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Beside {
-    /// Set aside before a model is asked, of these budgets.
+    /// Set aside before a model is asked.
     pub(crate) reserve: Option<Reserve>,
     /// What an answer took, of what was set aside.
     pub(crate) spent: Option<Amount>,
@@ -72,15 +71,6 @@ impl Beside {
     }
 }
 
-#[derive(Debug, Clone)]
-pub(crate) struct Reserve {
-    pub(crate) turn: u32,
-    pub(crate) attempt: u32,
-    pub(crate) amount: Amount,
-    /// Scopes in order, with their caps.
-    pub(crate) scopes: Vec<(String, Cap)>,
-}
-
 /// One commit of a worker.
 #[derive(Debug, Clone)]
 pub(crate) struct Commit {
@@ -92,6 +82,8 @@ pub(crate) struct Commit {
     pub(crate) then: Then,
     pub(crate) beside: Beside,
     pub(crate) active: Duration,
+    /// What it used since the last one.
+    pub(crate) charged: Amount,
     /// Whether the run got any further.
     pub(crate) progress: bool,
     /// The state after the events.
@@ -108,6 +100,8 @@ pub(crate) enum Committed {
         first: i64,
         /// Whether a snapshot was kept, after which event.
         snapshot_seq: i64,
+        /// What the run has used, with all that work for it.
+        used: Amount,
     },
     /// Nothing is written: the run should not wait, there are signals.
     Signalled,
@@ -149,7 +143,9 @@ impl Commit {
             }
             Then::End(..) => Some(sessions::end_run(tx, session, now)?),
         };
-        let first = self.advance(tx, ended.as_ref(), now)?;
+        let (first, used) = self.advance(tx, ended.as_ref(), now)?;
+        let taken = self.taken(tx)?;
+        taken.charge_runs(tx, (&self.run, used), self.beside.reserve.as_ref())?;
         for id in &self.beside.absorbed {
             run_signals::remove(tx, id)?;
         }
@@ -170,8 +166,11 @@ impl Commit {
             None => {}
         }
         // Last: others wait for these rows until the commit.
-        self.budgets(tx, now)?;
-        Ok(Committed::Done { first, snapshot_seq })
+        taken.settle(tx, now)?;
+        if let Some(reserve) = &self.beside.reserve {
+            charge::reserve(tx, run, reserve, now)?;
+        }
+        Ok(Committed::Done { first, snapshot_seq, used })
     }
 
     /// How many events are added.
@@ -179,7 +178,12 @@ impl Commit {
         i64::try_from(self.lines.len()).unwrap_or(i64::MAX)
     }
 
-    fn advance(&self, tx: &mut Tx<'_>, ended: Option<&Ended>, now: Timestamp) -> Result<i64, Undo> {
+    fn advance(
+        &self,
+        tx: &mut Tx<'_>,
+        ended: Option<&Ended>,
+        now: Timestamp,
+    ) -> Result<(i64, Amount), Undo> {
         let (phase, due_at, keeps) = match self.then {
             Then::GoOn => (self.state.phase, None, true),
             Then::LetGo(phase) => (phase, None, false),
@@ -197,13 +201,12 @@ impl Commit {
             worker: keeps.then_some(self.worker),
             recoveries: if self.progress { 0 } else { self.run.recoveries },
             active: self.active,
-            tokens: self.state.tokens,
-            micros: self.state.micros,
+            charged: self.charged,
             history: ended.map(|ended| ended.history),
             ended: end,
         };
-        let first = runs::advance(tx, self.run.id, self.worker, &to, now)?;
-        first.ok_or(Undo::Because(Committed::Lost))
+        let advanced = runs::advance(tx, self.run.id, self.worker, &to, now)?;
+        advanced.ok_or(Undo::Because(Committed::Lost))
     }
 
     fn snapshot(&self, tx: &mut Tx<'_>, last: i64) -> Result<i64, Undo> {
@@ -214,25 +217,13 @@ impl Commit {
         Ok(last)
     }
 
-    /// What was set aside before is settled first, then something else is set aside.
-    fn budgets(&self, tx: &mut Tx<'_>, now: Timestamp) -> Result<(), Undo> {
+    /// What was set aside before, if it is known by now what it came to.
+    fn taken(&self, tx: &mut Tx<'_>) -> Result<Taken, StorageError> {
         match (self.beside.spent, &self.then) {
-            (Some(spent), _) => settle(tx, self.run.id, spent, now)?,
-            (None, Then::End(..)) => settle(tx, self.run.id, Amount::default(), now)?,
-            (None, Then::GoOn | Then::LetGo(_) | Then::Later(_)) => {}
+            (Some(spent), _) => Taken::of(tx, self.run.id, spent),
+            (None, Then::End(..)) => Taken::of(tx, self.run.id, Amount::default()),
+            (None, Then::GoOn | Then::LetGo(_) | Then::Later(_)) => Ok(Taken::default()),
         }
-        let Some(reserve) = &self.beside.reserve else { return Ok(()) };
-        for (scope, cap) in &reserve.scopes {
-            let account = budgets::lock(tx, scope, now)?;
-            let Some(reserved) = account.reserve(reserve.amount, cap) else {
-                return Err(Undo::Because(Committed::Spent(scope.clone())));
-            };
-            budgets::save(tx, scope, &reserved, now)?;
-        }
-        let scopes = reserve.scopes.iter().map(|(scope, _)| scope.clone()).collect();
-        let reservation = Reservation { amount: reserve.amount, scopes };
-        budgets::reserve(tx, self.run.id, (reserve.turn, reserve.attempt), &reservation)?;
-        Ok(())
     }
 
     fn others(&self, tx: &mut Tx<'_>, now: Timestamp) -> Result<(), Undo> {
@@ -319,21 +310,5 @@ pub(crate) fn tell_parent(
         runs::set(tx, parent, RunLifecyclePhase::Queued, Some(now), None, now)?;
     }
     tx.notify(super::TOPIC);
-    Ok(())
-}
-
-/// Turns what is set aside for a run into what was spent. What nobody says was spent was not.
-pub(crate) fn settle(
-    tx: &mut Tx<'_>,
-    run: RunId,
-    spent: Amount,
-    now: Timestamp,
-) -> Result<(), StorageError> {
-    for reservation in budgets::take(tx, run)? {
-        for scope in &reservation.scopes {
-            let account: Account = budgets::lock(tx, scope, now)?;
-            budgets::save(tx, scope, &account.settle(reservation.amount, spent), now)?;
-        }
-    }
     Ok(())
 }

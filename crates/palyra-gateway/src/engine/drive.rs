@@ -14,6 +14,7 @@ use palyra_policy::budget::Amount;
 use palyra_policy::run::{self as policy, CallStep, Limits, Next, Recovery, RunState, Used};
 use palyra_storage::{approval, crash_point, new_id};
 
+use super::charge::Above;
 use super::commit::{Beside, Commit, Committed, Then, Undo};
 use super::context::Spoken;
 use super::known::Known;
@@ -39,7 +40,11 @@ pub(super) struct Held {
     pub(super) session: Session,
     pub(super) agent: AgentSpec,
     pub(super) limits: Limits,
+    /// The runs that it works for, the nearest first.
+    pub(super) above: Vec<Above>,
     pub(super) state: RunState,
+    /// What it has used itself by what is committed.
+    written: Amount,
     pub(super) snapshot_seq: i64,
     /// Events that are decided and not committed.
     pub(super) pending: Vec<TapeEvent>,
@@ -77,7 +82,7 @@ impl Held {
     ) -> Result<Self, GatewayError> {
         let (session, of) = (run.session, run.clone());
         let known = options.db.read(move |tx| Known::read(tx, &of)).await?;
-        let Known { state, snapshot_seq, signals, session: place, agent, spoken } = known;
+        let Known { state, snapshot_seq, signals, session: place, agent, above, spoken } = known;
         let session = place.ok_or(GatewayError::NoSession(session))?;
         let known = agent.is_some();
         let agent = agent.map(|agent| agent.spec).unwrap_or_default();
@@ -97,6 +102,8 @@ impl Held {
             session,
             agent,
             limits,
+            above,
+            written: state.spent(),
             state,
             snapshot_seq,
             pending: Vec::new(),
@@ -176,7 +183,8 @@ impl Held {
     }
 
     pub(super) fn used(&self) -> Used {
-        Used { active: self.active() }
+        let all = Amount { tokens: self.run.tokens, micros: self.run.micros };
+        Used { active: self.active(), below: all.minus(self.written) }
     }
 
     fn active(&self) -> Duration {
@@ -203,6 +211,7 @@ impl Held {
             then: then.clone(),
             beside: self.beside.clone(),
             active: self.active(),
+            charged: self.state.spent().minus(self.written),
             progress: self.progress,
             state: self.state.clone(),
             snapshot_seq: self.snapshot_seq,
@@ -219,7 +228,9 @@ impl Held {
             }
             Err(Undo::Failed(error)) => return Err(error),
         };
-        if let Committed::Done { first, snapshot_seq } = committed {
+        if let Committed::Done { first, snapshot_seq, used } = committed {
+            (self.run.tokens, self.run.micros) = (used.tokens, used.micros);
+            self.written = self.state.spent();
             self.snapshot_seq = snapshot_seq;
             self.pending.clear();
             self.beside = Beside::default();

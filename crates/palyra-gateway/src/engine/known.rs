@@ -4,6 +4,7 @@ use palyra_common::tape::TapeEntry;
 use palyra_policy::run::RunState;
 use palyra_storage::{StorageError, Tx};
 
+use super::charge::{Above, above};
 use super::commit::SNAPSHOT_EVERY;
 use super::context::{Recipe, Spoken};
 use super::signal::Signal;
@@ -18,6 +19,8 @@ pub(super) struct Known {
     pub(super) signals: Vec<(String, Signal)>,
     pub(super) session: Option<Session>,
     pub(super) agent: Option<Agent>,
+    /// The runs that it works for, the nearest first.
+    pub(super) above: Vec<Above>,
     /// What a model is asked first, of a run that is at its beginning.
     pub(super) spoken: Option<Spoken>,
 }
@@ -34,7 +37,8 @@ impl Known {
             }
             Some(_) | None => None,
         };
-        Ok(Self { state, snapshot_seq, signals, session, agent, spoken })
+        let above = above(tx, run)?;
+        Ok(Self { state, snapshot_seq, signals, session, agent, above, spoken })
     }
 }
 

@@ -1,9 +1,16 @@
 //! `runs`: pieces of work, and where they are.
 
+mod worker;
+
 use palyra_common::ids::{AgentId, RunId, SessionId};
 use palyra_common::runtime_contracts::{RunEnd, RunLifecyclePhase};
 use palyra_common::time::{Duration, Timestamp};
+use palyra_policy::budget::Amount;
 use palyra_storage::{Row, Sql, StorageError, Tx, claim_sql, params, sql, text};
+
+pub(crate) use worker::{
+    claim, free, give_back, new_of_worker, next_due, of_worker, stumble, workers,
+};
 
 macro_rules! columns {
     () => {
@@ -12,6 +19,7 @@ macro_rules! columns {
          changed_at"
     };
 }
+use columns;
 
 const ADD: Sql = sql!(
     "INSERT INTO runs (id, session_id, session_seq, agent, phase, due_at, worker, next_seq,
@@ -23,9 +31,15 @@ const ADD: Sql = sql!(
 /// The first statement of everything that a worker writes about its run: without the token, nothing.
 const ADVANCE: Sql = sql!(
     "UPDATE runs SET next_seq = next_seq + $3, phase = $4, due_at = $5, worker = $6,
-         recoveries = $7, active = $8, tokens = $9, micros = $10, history = $11, ended = $12,
-         changed_at = $13
-     WHERE id = $1 AND worker = $2 RETURNING next_seq"
+         recoveries = $7, active = $8, tokens = tokens + $9, micros = micros + $10, history = $11,
+         ended = $12, changed_at = $13
+     WHERE id = $1 AND worker = $2 RETURNING next_seq, tokens, micros"
+);
+
+/// What others use for a run, which may have ended.
+const CHARGE: Sql = sql!(
+    "UPDATE runs SET tokens = tokens + $2 - $3, micros = micros + $4 - $5 WHERE id = $1
+     RETURNING tokens, micros, parent"
 );
 
 const SNAPSHOT: Sql = sql!("UPDATE runs SET snapshot = $2, snapshot_seq = $3 WHERE id = $1");
@@ -44,37 +58,6 @@ const MOVE: Sql = sql!(
     "UPDATE runs SET phase = $2, due_at = $3, history = $4, ended = $5, changed_at = $6
      WHERE id = $1 AND worker IS NULL"
 );
-
-const CLAIM: Sql = claim_sql!(
-    "UPDATE runs SET worker = $1, due_at = NULL, changed_at = $2 WHERE id IN (
-         SELECT id FROM runs WHERE due_at <= $2 ORDER BY due_at LIMIT $3",
-    concat!(") RETURNING ", columns!())
-);
-
-const OF_WORKER: Sql =
-    sql!(concat!("SELECT ", columns!(), " FROM runs WHERE worker = $1 ORDER BY id"));
-
-/// Those that it has not begun, and those with which it has just begun.
-const NEW_OF_WORKER: Sql = sql!(concat!(
-    "SELECT ",
-    columns!(),
-    " FROM runs WHERE worker = $1 AND phase = 'queued' ORDER BY id"
-));
-
-const WORKERS: Sql = sql!("SELECT DISTINCT worker FROM runs WHERE worker IS NOT NULL");
-
-const FREE: Sql = sql!(
-    "UPDATE runs SET worker = NULL, due_at = $2, recoveries = recoveries + 1 WHERE worker = $1"
-);
-
-/// Something went wrong with it that will not pass by itself.
-const STUMBLE: Sql =
-    sql!("UPDATE runs SET recoveries = recoveries + 1 WHERE id = $1 AND worker = $2");
-
-const GIVE_BACK: Sql =
-    sql!("UPDATE runs SET worker = NULL, due_at = $3 WHERE id = $1 AND worker = $2");
-
-const NEXT_DUE: Sql = sql!("SELECT min(due_at) FROM runs WHERE due_at IS NOT NULL");
 
 /// What would be worked on by itself.
 const PAUSE_ALL: Sql = sql!(
@@ -163,9 +146,9 @@ pub struct Run {
     /// Too late to begin.
     pub deadline: Timestamp,
     pub(crate) history: Option<i64>,
-    /// Tokens that it used.
+    /// Tokens that it used, with those of runs that work for it and what is set aside for these.
     pub tokens: u64,
-    /// What it cost, in millionths of a dollar.
+    /// What that cost, in millionths of a dollar.
     pub micros: u64,
     /// Why it ended.
     pub ended: Option<RunEnd>,
@@ -205,8 +188,8 @@ pub(crate) struct Advance {
     pub(crate) worker: Option<i64>,
     pub(crate) recoveries: u32,
     pub(crate) active: Duration,
-    pub(crate) tokens: u64,
-    pub(crate) micros: u64,
+    /// What the run used since it was last written.
+    pub(crate) charged: Amount,
     pub(crate) history: Option<i64>,
     pub(crate) ended: Option<RunEnd>,
 }
@@ -231,14 +214,15 @@ pub(crate) fn add(tx: &mut Tx<'_>, new: &NewRun<'_>, now: Timestamp) -> Result<(
     tx.execute_later(&ADD, params)
 }
 
-/// The number of the first of the events that are added. Nothing: the run is no longer the worker's.
+/// The number of the first of the events that are added, and what the run has used. Nothing: the run is
+/// no longer the worker's.
 pub(crate) fn advance(
     tx: &mut Tx<'_>,
     run: RunId,
     worker: i64,
     to: &Advance,
     now: Timestamp,
-) -> Result<Option<i64>, StorageError> {
+) -> Result<Option<(i64, Amount)>, StorageError> {
     let params = params![
         text(run),
         worker,
@@ -248,14 +232,33 @@ pub(crate) fn advance(
         to.worker,
         to.recoveries,
         millis(to.active),
-        int(to.tokens),
-        int(to.micros),
+        int(to.charged.tokens),
+        int(to.charged.micros),
         to.history,
         to.ended.map(RunEnd::as_str),
         now,
     ];
-    let next = tx.query_opt(&ADVANCE, params, |row| row.get::<i64>(0))?;
-    Ok(next.map(|next| next - to.events))
+    tx.query_opt(&ADVANCE, params, |row| Ok((row.get::<i64>(0)? - to.events, used(row, 1)?)))
+}
+
+/// Charges a run with what others used for it, and takes back what was set aside for them. Gives what
+/// it has used then, and the run that it works for itself.
+pub(crate) fn charge(
+    tx: &mut Tx<'_>,
+    run: RunId,
+    more: Amount,
+    less: Amount,
+) -> Result<Option<(Amount, Option<RunId>)>, StorageError> {
+    let (tokens, micros) = (int(more.tokens), int(more.micros));
+    let params = params![text(run), tokens, int(less.tokens), micros, int(less.micros)];
+    tx.query_opt(&CHARGE, params, |row| {
+        let above: Option<String> = row.get(2)?;
+        Ok((used(row, 0)?, above.map(|_| row.parse(2)).transpose()?))
+    })
+}
+
+fn used(row: &Row<'_>, from: usize) -> Result<Amount, StorageError> {
+    Ok(Amount { tokens: row.get(from)?, micros: row.get(from + 1)? })
 }
 
 pub(crate) fn save_snapshot(
@@ -296,53 +299,6 @@ pub(crate) fn set(
     let params =
         params![text(run), phase.as_str(), due_at, history, ended.map(RunEnd::as_str), now];
     Ok(tx.execute(&MOVE, params)? == 1)
-}
-
-pub(crate) fn claim(
-    tx: &mut Tx<'_>,
-    worker: i64,
-    now: Timestamp,
-    limit: u32,
-) -> Result<Vec<Run>, StorageError> {
-    tx.query(&CLAIM, params![worker, now, limit], read)
-}
-
-pub(crate) fn of_worker(tx: &mut Tx<'_>, worker: i64) -> Result<Vec<Run>, StorageError> {
-    tx.query(&OF_WORKER, params![worker], read)
-}
-
-/// Runs of a worker that it may not know of yet: they were born as its own.
-pub(crate) fn new_of_worker(tx: &mut Tx<'_>, worker: i64) -> Result<Vec<Run>, StorageError> {
-    tx.query(&NEW_OF_WORKER, params![worker], read)
-}
-
-/// Everybody who has a run.
-pub(crate) fn workers(tx: &mut Tx<'_>) -> Result<Vec<i64>, StorageError> {
-    tx.query(&WORKERS, params![], |row| row.get(0))
-}
-
-/// Takes all runs from a worker that is gone.
-pub(crate) fn free(tx: &mut Tx<'_>, worker: i64, now: Timestamp) -> Result<u64, StorageError> {
-    tx.execute(&FREE, params![worker, now])
-}
-
-/// Counts that a worker could not work on its run.
-pub(crate) fn stumble(tx: &mut Tx<'_>, run: RunId, worker: i64) -> Result<(), StorageError> {
-    tx.execute(&STUMBLE, params![text(run), worker]).map(drop)
-}
-
-/// Gives a run back that was not begun.
-pub(crate) fn give_back(
-    tx: &mut Tx<'_>,
-    run: RunId,
-    worker: i64,
-    due_at: Timestamp,
-) -> Result<(), StorageError> {
-    tx.execute(&GIVE_BACK, params![text(run), worker, due_at]).map(drop)
-}
-
-pub(crate) fn next_due(tx: &mut Tx<'_>) -> Result<Option<Timestamp>, StorageError> {
-    tx.query_one(&NEXT_DUE, params![], |row| row.get(0))
 }
 
 pub(crate) fn next_in_session(

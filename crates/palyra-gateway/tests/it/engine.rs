@@ -1,6 +1,7 @@
 //! Runs, from a question to their end.
 
 mod answers;
+mod delegating;
 mod hostile;
 mod node;
 mod sending;

@@ -39,6 +39,8 @@ impl Default for Limits {
 pub struct Used {
     /// How long it has worked.
     pub active: Duration,
+    /// What those used that it gave work to, with what is set aside for them.
+    pub below: Amount,
 }
 
 /// What to do next. Indices are those of the calls of the last turn.
@@ -185,21 +187,20 @@ fn over(state: &RunState, limits: &Limits, used: Used) -> Option<RunEnd> {
     if used.active >= limits.active {
         return Some(RunEnd::TimeLimit);
     }
-    if limits.tokens.is_some_and(|most| state.tokens >= most) {
+    let spent = state.spent().plus(used.below);
+    if limits.tokens.is_some_and(|most| spent.tokens >= most) {
         return Some(RunEnd::TokenLimit);
     }
-    limits.micros.is_some_and(|most| state.micros >= most).then_some(RunEnd::CostLimit)
+    limits.micros.is_some_and(|most| spent.micros >= most).then_some(RunEnd::CostLimit)
 }
 
 /// The limit that an attempt at the model could break, which may take as much as `worst`.
-pub fn too_dear(state: &RunState, limits: &Limits, worst: Amount) -> Option<RunEnd> {
-    let beyond = |most: Option<u64>, used: u64, more: u64| {
-        most.is_some_and(|most| used.saturating_add(more) > most)
-    };
-    if beyond(limits.tokens, state.tokens, worst.tokens) {
+pub fn too_dear(state: &RunState, limits: &Limits, used: Used, worst: Amount) -> Option<RunEnd> {
+    let then = state.spent().plus(used.below).plus(worst);
+    if limits.tokens.is_some_and(|most| then.tokens > most) {
         return Some(RunEnd::TokenLimit);
     }
-    beyond(limits.micros, state.micros, worst.micros).then_some(RunEnd::CostLimit)
+    limits.micros.is_some_and(|most| then.micros > most).then_some(RunEnd::CostLimit)
 }
 
 /// What a worker that finds a run does about what another one had begun.

@@ -7,6 +7,8 @@ use palyra_common::runtime_contracts::{
 use palyra_common::tape::{Call, ModelCompleted, TapeEvent};
 use serde::{Deserialize, Serialize};
 
+use crate::budget::Amount;
+
 /// Everything that decides what comes next. Kept as a snapshot now and then, so that resuming a run
 /// does not read its whole tape.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -189,6 +191,11 @@ impl RunState {
             (true, true) => self.said.clear(),
             (true, false) => {}
         }
+    }
+
+    /// What it used itself.
+    pub fn spent(&self) -> Amount {
+        Amount { tokens: self.tokens, micros: self.micros }
     }
 
     fn charge(&mut self, tokens: u64, micros: u64) {

@@ -11,6 +11,7 @@ use palyra_common::time::{Duration, Timestamp};
 use proptest::prelude::*;
 
 use super::*;
+use crate::budget::Amount;
 
 const EVENTS: [Event; 10] = [
     Event::Taken,
@@ -69,7 +70,7 @@ fn the_table_of_phases() {
     assert_eq!(rows, expected);
 }
 
-const USED: Used = Used { active: Duration::ZERO };
+const USED: Used = Used { active: Duration::ZERO, below: Amount { tokens: 0, micros: 0 } };
 
 fn approval() -> ApprovalId {
     ApprovalId::from_parts(Timestamp::UNIX_EPOCH, 7)
@@ -295,7 +296,7 @@ fn a_lost_attempt_is_charged_and_made_again_until_there_were_enough() {
 fn every_limit_ends_a_run_under_its_own_name() {
     let tape = [asked(1, 1), answer(1, "so far", &["a", "b"])];
     let state = after(&tape);
-    let end = |limits: Limits, active| next(&state, &limits, Used { active });
+    let end = |limits: Limits, active| next(&state, &limits, Used { active, ..USED });
     let limits = Limits::default();
     let short = Duration::ZERO;
     assert_eq!(end(limits, short), Next::Gate(vec![0, 1]));
@@ -308,6 +309,27 @@ fn every_limit_ends_a_run_under_its_own_name() {
     assert_eq!(end(seven, short), Next::Finish(RunEnd::TokenLimit));
     let five = Limits { micros: Some(5), ..limits };
     assert_eq!(end(five, short), Next::Finish(RunEnd::CostLimit));
+}
+
+#[test]
+fn what_others_used_for_a_run_counts_towards_its_limits() {
+    let state = after(&[asked(1, 1), answer(1, "so far", &["a"])]);
+    let Amount { tokens, micros } = state.spent();
+    let limits = |tokens, micros| Limits { tokens, micros, ..Limits::default() };
+    let below = Amount { tokens: 30, micros: 40 };
+    let used = Used { below, ..USED };
+    for (limits, end) in [
+        (limits(Some(tokens + 30), None), RunEnd::TokenLimit),
+        (limits(None, Some(micros + 40)), RunEnd::CostLimit),
+    ] {
+        assert_eq!(next(&state, &limits, USED), Next::Gate(vec![0]));
+        assert_eq!(next(&state, &limits, used), Next::Finish(end));
+    }
+    let left = limits(Some(tokens + 31), Some(micros + 41));
+    let worst = |tokens, micros| too_dear(&state, &left, used, Amount { tokens, micros });
+    assert_eq!(worst(1, 1), None);
+    assert_eq!(worst(2, 1), Some(RunEnd::TokenLimit));
+    assert_eq!(worst(1, 2), Some(RunEnd::CostLimit));
 }
 
 #[test]

@@ -1,0 +1,165 @@
+//! What delegated runs use is used of the budgets of those that they work for.
+
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+
+use palyra_common::agent::{AgentSpec, Cap};
+use palyra_common::ids::{AgentId, RunId, SessionId};
+use palyra_common::runtime_contracts::{RunEnd, RunLifecyclePhase as Phase};
+use palyra_gateway::{Run, Wish};
+use serde_json::json;
+use tokio::sync::Notify;
+
+use super::node::{Node, Says, agent};
+use crate::world::{World, on_every_engine};
+
+on_every_engine!(
+    a_delegated_run_cannot_break_the_cap_of_the_run_that_it_works_for,
+    a_cap_holds_three_levels_deep,
+    the_budgets_of_a_run_hold_for_those_who_work_for_it,
+    whoever_works_for_their_own_agent_is_charged_once,
+    what_a_stopped_run_had_begun_elsewhere_shows_on_it,
+);
+
+fn named(name: &str) -> AgentId {
+    name.parse().unwrap()
+}
+
+fn micros(most: u64) -> Cap {
+    Cap { tokens: None, micros: Some(most) }
+}
+
+fn delegate(to: &AgentId) -> Says {
+    let task = json!({"agent": to, "task": "count to ten"});
+    Says::Calls(vec![("agent.delegate", task.to_string())])
+}
+
+async fn add(node: &Node, name: &str, change: impl FnOnce(&mut AgentSpec)) -> AgentId {
+    let mut spec = AgentSpec::default();
+    change(&mut spec);
+    node.agents.add(named(name), spec, None).await.unwrap().id
+}
+
+async fn session(node: &Node, agent: &AgentId) -> SessionId {
+    node.sessions.begin(agent.clone(), "test", String::new()).await.unwrap().id
+}
+
+/// The runs below one, the nearest first.
+async fn below(node: &Node, run: RunId) -> Vec<Run> {
+    let all = node.sessions.runs(None, None, None, 200).await.unwrap();
+    let mut found: Vec<Run> = Vec::new();
+    loop {
+        let above = found.last().map_or(run, |last| last.id);
+        let of = |run: &&Run| run.parent.as_ref().is_some_and(|(parent, _)| *parent == above);
+        match all.iter().find(of) {
+            Some(next) => found.push(next.clone()),
+            None => return found,
+        }
+    }
+}
+
+/// A node whose model asks for one more call for ever, at 400 for each answer.
+async fn greedy(world: &World) -> Node {
+    let node = Node::start(world).await;
+    node.script.price.store(400, Ordering::SeqCst);
+    *node.script.always.lock().unwrap() = Some(("test.read", "{}".to_owned()));
+    node
+}
+
+async fn a_delegated_run_cannot_break_the_cap_of_the_run_that_it_works_for(world: World) {
+    let node = greedy(&world).await;
+    let helper = add(&node, "helper", |_| {}).await;
+    for (cap, end) in [
+        (micros(1_000), RunEnd::CostLimit),
+        (Cap { tokens: Some(25), micros: None }, RunEnd::TokenLimit),
+    ] {
+        node.spec(|spec| spec.limits.cap = cap).await;
+        let before = node.script.times_asked();
+        node.script.then(delegate(&helper));
+        let run = node.say(node.session().await, "have it counted").await;
+        let ended = node.until(run, Phase::Completed).await;
+        // Another answer, of either of them, could cost more than is left.
+        assert_eq!((ended.ended, node.script.times_asked() - before), (Some(end), 2));
+        let [child] = &below(&node, run).await[..] else { panic!() };
+        assert_eq!((child.ended, child.micros), (Some(RunEnd::BudgetSpent), 400));
+        assert_eq!((ended.tokens, ended.micros), (20, 800), "its own, and that of the other");
+    }
+    node.stop().await;
+}
+
+async fn a_cap_holds_three_levels_deep(world: World) {
+    let node = greedy(&world).await;
+    let helper = add(&node, "helper", |_| {}).await;
+    node.spec(|spec| spec.limits.cap = micros(1_900)).await;
+    (0..3).for_each(|_| node.script.then(delegate(&helper)));
+    let run = node.say(node.session().await, "have it counted").await;
+    let ended = node.until(run, Phase::Completed).await;
+    assert_eq!((ended.ended, node.script.times_asked()), (Some(RunEnd::CostLimit), 4));
+    let spent: Vec<_> = below(&node, run).await.iter().map(|run| run.micros).collect();
+    assert_eq!((ended.micros, &spent[..]), (1_600, &[1_200, 800, 400][..]));
+    node.stop().await;
+}
+
+async fn the_budgets_of_a_run_hold_for_those_who_work_for_it(world: World) {
+    let node = greedy(&world).await;
+    let helper = add(&node, "helper", |_| {}).await;
+    let cap: [(&str, fn(&mut AgentSpec)); 3] = [
+        ("of-session", |spec| spec.budgets.session = micros(1_000)),
+        ("of-agent", |spec| spec.budgets.agent = micros(1_000)),
+        ("of-day", |spec| spec.budgets.day = micros(1_000)),
+    ];
+    for (name, change) in cap {
+        let agent = add(&node, name, change).await;
+        let before = node.script.times_asked();
+        node.script.then(delegate(&helper));
+        let session = session(&node, &agent).await;
+        let run = node.say(session, "have it counted").await;
+        let ended = node.until(run, Phase::Completed).await;
+        assert_eq!(ended.ended, Some(RunEnd::BudgetSpent), "{name}");
+        assert_eq!(node.script.times_asked() - before, 2, "{name}");
+        let next = node.say(session, "and now?").await;
+        assert_eq!(node.until(next, Phase::Failed).await.ended, Some(RunEnd::BudgetSpent));
+    }
+    // Those budgets are not the helper's.
+    node.script.then(Says::Text("ten"));
+    let run = node.say(session(&node, &helper).await, "count").await;
+    node.until(run, Phase::Completed).await;
+    node.stop().await;
+}
+
+async fn whoever_works_for_their_own_agent_is_charged_once(world: World) {
+    let node = Node::start(&world).await;
+    node.script.price.store(400, Ordering::SeqCst);
+    node.spec(|spec| {
+        (spec.budgets.agent, spec.budgets.day) = (micros(1_200), micros(1_200));
+    })
+    .await;
+    node.script.then(delegate(&agent()));
+    let run = node.say(node.session().await, "have it counted").await;
+    let ended = node.until(run, Phase::Completed).await;
+    assert_eq!((ended.ended, ended.micros), (Some(RunEnd::Answered), 1_200));
+    node.stop().await;
+}
+
+async fn what_a_stopped_run_had_begun_elsewhere_shows_on_it(world: World) {
+    let node = Node::start(&world).await;
+    node.script.price.store(400, Ordering::SeqCst);
+    let helper = add(&node, "helper", |_| {}).await;
+    let begun = Arc::new(Notify::new());
+    node.script.then(delegate(&helper));
+    node.script.then(delegate(&helper));
+    node.script.then(Says::Hangs(begun.clone()));
+    let run = node.say(node.session().await, "have it counted").await;
+    begun.notified().await;
+    node.sessions.wish(run, Wish::Abort, "ann".to_owned(), None).await.unwrap();
+    let children = below(&node, run).await;
+    assert_eq!(children.len(), 2);
+    for child in &children {
+        node.until(child.id, Phase::Aborted).await;
+    }
+    // What was interrupted is charged with all that was set aside for it.
+    let ended = node.until(run, Phase::Aborted).await;
+    assert_eq!((ended.tokens, ended.micros), (30, 1_200));
+    assert_eq!(node.sessions.run(children[0].id).await.unwrap().micros, 800);
+    node.stop().await;
+}
