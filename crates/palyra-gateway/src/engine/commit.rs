@@ -19,7 +19,7 @@ use super::queue::{NewInput, Place, let_go, submit};
 use super::signal::Signal;
 use crate::error::GatewayError;
 use crate::store::runs::{Advance, Run};
-use crate::store::sessions::Ended;
+use crate::store::sessions::{Ended, Session};
 use crate::store::tape::Line;
 use crate::store::{run_signals, runs, sessions, tape, to_json};
 use crate::streams;
@@ -135,13 +135,10 @@ impl Commit {
     pub(crate) fn write(&self, tx: &mut Tx<'_>, now: Timestamp) -> Result<Committed, Undo> {
         let (run, session) = (self.run.id, self.run.session);
         // Before the run: that is the order in which everybody locks.
-        let ended = match self.then {
-            Then::GoOn => None,
-            Then::LetGo(_) | Then::Later(_) => {
-                sessions::lock(tx, session)?;
-                None
-            }
-            Then::End(..) => Some(sessions::end_run(tx, session, now)?),
+        let (ended, held) = match self.then {
+            Then::GoOn => (None, None),
+            Then::LetGo(_) | Then::Later(_) => (None, sessions::lock(tx, session)?),
+            Then::End(..) => (Some(sessions::end_run(tx, session, run, now)?), None),
         };
         let (first, used) = self.advance(tx, ended.as_ref(), now)?;
         let taken = self.taken(tx)?;
@@ -162,7 +159,11 @@ impl Commit {
         self.others(tx, now)?;
         match ended {
             Some(ended) => self.end(tx, &ended, now)?,
-            None if matches!(self.then, Then::LetGo(_)) => let_go(tx, session, now)?,
+            None if matches!(self.then, Then::LetGo(_))
+                && held.is_some_and(|session| session.holder == Some(run)) =>
+            {
+                let_go(tx, session, now)?;
+            }
             None => {}
         }
         // Last: others wait for these rows until the commit.
@@ -274,7 +275,7 @@ impl Commit {
                 approval::decide(tx, open.id, &Decision { state, at: now, by: None, reason })?;
             }
         }
-        if ended.open > 0 {
+        if ended.is_free {
             let_go(tx, run.session, now)?;
         }
         if let Some((parent, call)) = &run.parent {
@@ -305,8 +306,13 @@ pub(crate) fn tell_parent(
     let (call, trust) = (call.to_owned(), Trust::Untrusted);
     let signal = Signal::ChildEnded { call, outcome, answer, trust };
     run_signals::add(tx, parent, &signal, now)?;
-    // It keeps its session while it waits, so it only has to become due.
-    if waiting.phase == RunLifecyclePhase::Queued && waiting.worker.is_none() {
+    // One that has kept its session while it waits only has to become due. One that was paused has not:
+    // it goes on when it is its turn. Nobody changes which of the two it is while the run is locked.
+    let is_its_turn = |session: Session| session.holder == Some(parent);
+    if waiting.phase == RunLifecyclePhase::Queued
+        && waiting.worker.is_none()
+        && sessions::one(tx, waiting.session)?.is_some_and(is_its_turn)
+    {
         runs::set(tx, parent, RunLifecyclePhase::Queued, Some(now), None, now)?;
     }
     tx.notify(super::TOPIC);

@@ -38,11 +38,12 @@ const NEXT_HISTORY: Sql = sql!(
      RETURNING next_history"
 );
 
-/// The same for the run that has the session, which nobody has then. It says how many runs have not
-/// ended.
+/// The same for a run that may have the session, which nobody has then. It says how many runs have not
+/// ended, and whether somebody else has the session.
 const END_RUN: Sql = sql!(
-    "UPDATE sessions SET next_history = next_history + 1, holder = NULL, changed_at = $2
-     WHERE id = $1 RETURNING next_history, next_run - next_history"
+    "UPDATE sessions SET next_history = next_history + 1, changed_at = $2,
+         holder = CASE WHEN holder = $3 THEN NULL ELSE holder END
+     WHERE id = $1 RETURNING next_history, next_run - next_history, holder"
 );
 
 const RENAME: Sql = sql!("UPDATE sessions SET title = $2, changed_at = $3 WHERE id = $1");
@@ -180,18 +181,20 @@ pub(crate) fn take_history(
 pub(crate) struct Ended {
     /// Its place in the history.
     pub(crate) history: i64,
-    /// How many have not.
-    pub(crate) open: i64,
+    /// Whether one of those that have not may have the session: nobody has it.
+    pub(crate) is_free: bool,
 }
 
-/// Ends the run that has a session: from now on nobody has. Locks the session.
+/// Ends a run, and takes the session from it if it has it. Locks the session.
 pub(crate) fn end_run(
     tx: &mut Tx<'_>,
     id: SessionId,
+    run: RunId,
     now: Timestamp,
 ) -> Result<Ended, StorageError> {
-    tx.query_one(&END_RUN, params![text(id), now], |row| {
-        Ok(Ended { history: row.get::<i64>(0)? - 1, open: row.get(1)? })
+    tx.query_one(&END_RUN, params![text(id), now, text(run)], |row| {
+        let (open, holder): (i64, Option<String>) = (row.get(1)?, row.get(2)?);
+        Ok(Ended { history: row.get::<i64>(0)? - 1, is_free: open > 0 && holder.is_none() })
     })
 }
 

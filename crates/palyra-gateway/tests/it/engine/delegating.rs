@@ -19,6 +19,7 @@ on_every_engine!(
     the_budgets_of_a_run_hold_for_those_who_work_for_it,
     whoever_works_for_their_own_agent_is_charged_once,
     what_a_stopped_run_had_begun_elsewhere_shows_on_it,
+    a_run_that_lost_its_session_does_not_go_on_before_its_turn,
 );
 
 fn named(name: &str) -> AgentId {
@@ -161,5 +162,36 @@ async fn what_a_stopped_run_had_begun_elsewhere_shows_on_it(world: World) {
     let ended = node.until(run, Phase::Aborted).await;
     assert_eq!((ended.tokens, ended.micros), (30, 1_200));
     assert_eq!(node.sessions.run(children[0].id).await.unwrap().micros, 800);
+    node.stop().await;
+}
+
+async fn a_run_that_lost_its_session_does_not_go_on_before_its_turn(world: World) {
+    let node = Node::start(&world).await;
+    let helper = add(&node, "helper", |_| {}).await;
+    let (begun, go_on) = (Arc::new(Notify::new()), Arc::new(Notify::new()));
+    node.script.then(delegate(&helper));
+    node.script.then(Says::Waits("ten", begun.clone(), go_on.clone()));
+    let session = node.session().await;
+    let first = node.say(session, "have it counted").await;
+    begun.notified().await;
+    let wish = |wish| node.sessions.wish(first, wish, "ann".to_owned(), None);
+    // It lets the session go, and somebody else takes it.
+    wish(Wish::Pause).await.unwrap();
+    let (second_begun, second_goes_on) = (Arc::new(Notify::new()), Arc::new(Notify::new()));
+    node.script.then(Says::Waits("here", second_begun.clone(), second_goes_on.clone()));
+    let second = node.say(session, "are you there?").await;
+    second_begun.notified().await;
+    wish(Wish::Resume).await.unwrap();
+    node.script.then(Says::Text("counted"));
+    go_on.notify_one();
+    let [child] = &below(&node, first).await[..] else { panic!() };
+    node.until(child.id, Phase::Completed).await;
+    let waiting = node.sessions.run(first).await.unwrap();
+    assert_eq!((waiting.phase, waiting.due_at), (Phase::Queued, None), "it is not its turn");
+    second_goes_on.notify_one();
+    node.until(second, Phase::Completed).await;
+    node.until(first, Phase::Completed).await;
+    assert_eq!(node.answer(first).await, "counted");
+    assert_eq!(node.sessions.get(session).await.unwrap().holder, None);
     node.stop().await;
 }

@@ -61,6 +61,8 @@ pub(super) enum Says {
     /// After some work that has to be paid.
     FailsAt(Amount),
     Hangs(Arc<Notify>),
+    /// Once it is told to; it tells when it was asked.
+    Waits(&'static str, Arc<Notify>, Arc<Notify>),
 }
 
 /// A model that says what was written for it, and then that it has nothing to say.
@@ -140,6 +142,11 @@ impl Thinker for Script {
                 Some(Says::Hangs(begun)) => {
                     begun.notify_one();
                     std::future::pending().await
+                }
+                Some(Says::Waits(text, begun, go_on)) => {
+                    begun.notify_one();
+                    go_on.notified().await;
+                    Ok(self.thought(text, Vec::new()))
                 }
             }
         }
