@@ -28,9 +28,7 @@ pub enum Followed<T> {
 /// One who follows the tape of a run.
 pub struct RunFollower {
     wire: Wire,
-    run: RunId,
-    /// The daemon has ended the connection, which it does when it stops, too.
-    asks: bool,
+    is_over: bool,
 }
 
 /// One who follows the feed of all that happens.
@@ -51,7 +49,7 @@ impl Client {
     pub fn follow_run(&self, run: RunId, after: i64, patience: Duration) -> RunFollower {
         let path = ["admin", "v1", "runs", &run.to_string(), "events"].map(str::to_owned);
         let wire = Wire::new(self.clone(), path.into(), Some(after), patience);
-        RunFollower { wire, run, asks: false }
+        RunFollower { wire, is_over: false }
     }
 }
 
@@ -60,20 +58,7 @@ impl RunFollower {
     /// deliveries have ended. Kinds of events that this version does not know are passed over.
     /// Cancel safe.
     pub async fn next(&mut self) -> Result<Option<Followed<TapeEntry>>, ClientError> {
-        loop {
-            if self.asks {
-                match self.wire.client.run(self.run).await {
-                    Ok(run) if run.end.is_some() && self.wire.last() >= Some(run.last_seq) => {
-                        return Ok(None);
-                    }
-                    Ok(_) => self.asks = false,
-                    Err(error) => {
-                        if self.wire.lose(error)? {
-                            return Ok(Some(Followed::Lost));
-                        }
-                    }
-                }
-            }
+        while !self.is_over {
             match self.wire.hear().await? {
                 Heard::Event(data) => {
                     if let Some(entry) = decode(&self.wire.client, &data)? {
@@ -82,9 +67,10 @@ impl RunFollower {
                 }
                 Heard::Lost => return Ok(Some(Followed::Lost)),
                 Heard::Back => return Ok(Some(Followed::Back)),
-                Heard::Ended => self.asks = true,
+                Heard::Over => self.is_over = true,
             }
         }
+        Ok(None)
     }
 }
 
@@ -100,8 +86,8 @@ impl FeedFollower {
                 }
                 Heard::Lost => return Ok(Followed::Lost),
                 Heard::Back => return Ok(Followed::Back),
-                // The feed has no end; the daemon that told it has.
-                Heard::Ended => {}
+                // The feed has no end.
+                Heard::Over => {}
             }
         }
     }

@@ -14,12 +14,13 @@ mod received;
 
 use std::sync::Arc;
 
-use palyra_common::ids::ConnectorId;
-use palyra_storage::{OpenOptions, StorageError};
+use palyra_common::ids::{ConnectorId, EnvelopeId};
+use palyra_common::time::Timestamp;
+use palyra_storage::{OpenOptions, StorageError, Tx};
 use serde_json::Value;
 
 use crate::adapter::Waiting;
-use crate::{AdapterRegistry, ChannelError, Inbound, InboundEvent, Outgoing};
+use crate::{AdapterRegistry, ChannelError, Deliveries, Delivery, Inbound, InboundEvent, Outgoing};
 
 /// Lets every text out as it is, where there is no secret to keep.
 #[derive(Debug, Clone, Copy)]
@@ -32,6 +33,20 @@ impl Outgoing for AsItIs {
 
     fn snapshot(&self) -> Arc<dyn Outgoing> {
         Arc::new(*self)
+    }
+}
+
+/// Keeps no record of what is sent.
+#[derive(Debug, Clone, Copy)]
+pub struct NoRecord;
+
+impl Deliveries for NoRecord {
+    fn lock(&self, _: &mut Tx<'_>, _: &[&EnvelopeId]) -> Result<(), StorageError> {
+        Ok(())
+    }
+
+    fn settled(&self, _: &mut Tx<'_>, _: Delivery<'_>, _: Timestamp) -> Result<(), StorageError> {
+        Ok(())
     }
 }
 

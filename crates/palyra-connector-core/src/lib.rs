@@ -10,7 +10,8 @@
 //! - [`ConnectorSupervisor`]: runs adapters and sends what is due through them. [`Platforms`]: asks
 //!   those that run here.
 //! - [`Connectors`]: the instances that an operator has set up.
-//! - [`Outbox`]: the queue, and what humans decide about its entries.
+//! - [`Outbox`]: the queue, and what humans decide about its entries. [`Deliveries`]: told what became of
+//!   messages.
 //! - [`Inbound`]: what came in, handed once to whoever implements [`InboundSink`].
 //! - `conformance`, a feature: the stories that every connector has to pass.
 
@@ -21,6 +22,7 @@ mod adapter;
 pub mod conformance;
 mod connection;
 mod connectors;
+mod delivery;
 mod error;
 mod feed;
 mod history;
@@ -43,13 +45,14 @@ pub use adapter::{
 };
 pub use connection::{Connected, RuntimeSnapshot};
 pub use connectors::{Connectors, Trail, connector, set_up};
+pub use delivery::{Deliveries, Delivery};
 pub use error::ChannelError;
 pub use history::{Remembered, Said, Wanted, What, history, remember};
 pub use inbound::{Accepted, AuthorKind, Content, Inbound, InboundEvent, InboundSink, Taken};
 pub use operation::{EntryKey, Envelope, Operation, Release};
 pub use outbox::{
     Attempt, Begun, COUNTED, DeadLetterRecord, Dice, Due, Enqueued, MAX_REPLAYED, Outbox, PartView,
-    QueueView, Report, Settled, SystemDice, enqueue,
+    QueueView, Report, Settled, SystemDice, enqueue, is_under_way,
 };
 pub use outgoing::{CleanText, Outgoing};
 pub use reason::Reason;

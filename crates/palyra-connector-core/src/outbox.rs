@@ -17,10 +17,12 @@ use palyra_common::time::Clock;
 use palyra_policy::backoff::Chance;
 use palyra_storage::{Database, Topic};
 
+use crate::Deliveries;
+
 pub use attempt::{Attempt, Begun, Due, Report, Settled};
 pub use dead::DeadLetterRecord;
 pub use enqueue::{Enqueued, enqueue};
-pub use look::{COUNTED, PartView, QueueView};
+pub use look::{COUNTED, PartView, QueueView, is_under_way};
 pub use many::MAX_REPLAYED;
 pub(crate) use restored::doubt_what_came_back;
 
@@ -52,12 +54,18 @@ pub struct Outbox {
     db: Database,
     clock: Arc<dyn Clock>,
     dice: Arc<dyn Dice>,
+    deliveries: Arc<dyn Deliveries>,
 }
 
 impl Outbox {
-    /// The queues in `db`.
-    pub fn new(db: Database, clock: Arc<dyn Clock>, dice: Arc<dyn Dice>) -> Self {
-        Self { db, clock, dice }
+    /// The queues in `db`. What becomes of messages is told to `deliveries`.
+    pub fn new(
+        db: Database,
+        clock: Arc<dyn Clock>,
+        dice: Arc<dyn Dice>,
+        deliveries: Arc<dyn Deliveries>,
+    ) -> Self {
+        Self { db, clock, dice, deliveries }
     }
 
     /// Waits for something that may be due in any outbox.

@@ -4,6 +4,7 @@ use palyra_common::runtime_contracts::{ConnectorEventKind, OutboxState, RouteRea
 use palyra_common::time::Timestamp;
 use palyra_storage::{StorageError, Tx};
 
+use crate::Deliveries;
 use crate::connectors::note;
 use crate::outbox::doubt_what_came_back;
 use crate::store::{connector_resume, connectors, inbound_events, outbox};
@@ -24,8 +25,12 @@ pub struct CameBack {
 
 /// Keeps a restored database from doing by itself what may have been done after the backup was
 /// made: to send a message, or to answer one. Both wait for a human.
-pub fn settle_what_came_back(tx: &mut Tx<'_>, now: Timestamp) -> Result<CameBack, StorageError> {
-    let in_doubt = doubt_what_came_back(tx, now)?;
+pub fn settle_what_came_back(
+    tx: &mut Tx<'_>,
+    deliveries: &dyn Deliveries,
+    now: Timestamp,
+) -> Result<CameBack, StorageError> {
+    let in_doubt = doubt_what_came_back(tx, deliveries, now)?;
     // The platform would send again what came after the backup, and has been answered since.
     connector_resume::clear(tx)?;
     let mut held = 0;

@@ -18,7 +18,7 @@ use palyra_storage::lease::Leases;
 use tokio::time::MissedTickBehavior;
 
 use crate::adapter::AdapterRegistry;
-use crate::{Connectors, Dice, Inbound, InboundSink, Outbox, Outgoing};
+use crate::{Connectors, Deliveries, Dice, Inbound, InboundSink, Outbox, Outgoing};
 use here::Here;
 use lives::Lives;
 pub use platforms::Platforms;
@@ -47,6 +47,8 @@ pub struct SupervisorOptions {
     pub sink: Arc<dyn InboundSink>,
     /// Cleans what is said about it.
     pub outgoing: Arc<dyn Outgoing>,
+    /// Told what becomes of messages.
+    pub deliveries: Arc<dyn Deliveries>,
     /// How long requests of another node may still be on their way when its lease has run out.
     /// Nothing: as long as an attempt of that connector may take.
     pub takeover_grace: Option<Duration>,
@@ -79,11 +81,11 @@ impl ConnectorSupervisor {
     /// A supervisor that does not run yet.
     pub fn new(options: SupervisorOptions) -> Self {
         let SupervisorOptions { db, leases, clock, dice, adapters, sink, .. } = options;
-        let (outgoing, takeover_grace) = (options.outgoing, options.takeover_grace);
+        let SupervisorOptions { outgoing, deliveries, takeover_grace, .. } = options;
         let here = Here::default();
         let shared = Shared {
             connectors: Connectors::new(db.clone(), clock.clone()),
-            outbox: Outbox::new(db.clone(), clock.clone(), dice.clone()),
+            outbox: Outbox::new(db.clone(), clock.clone(), dice.clone(), deliveries),
             inbound: Inbound::new(db.clone(), clock.clone(), dice.clone(), sink, outgoing),
             statuses: Statuses::new(db.clone(), clock.clone(), here.clone()),
             here,

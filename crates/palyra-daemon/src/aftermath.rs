@@ -3,7 +3,7 @@
 
 use palyra_common::time::Timestamp;
 use palyra_connector_core::{CameBack, settle_what_came_back};
-use palyra_gateway::{RunsCameBack, pause_what_came_back};
+use palyra_gateway::{OntoTapes, RunsCameBack, pause_what_came_back};
 use palyra_identity::{BroughtBack, end_what_came_back};
 use palyra_storage::{Database, StorageError, Tx, backup};
 use serde_json::{Value, json};
@@ -124,7 +124,7 @@ pub(crate) async fn settle(
             return Ok(None);
         }
         let credentials = end_what_came_back(tx, now)?;
-        let messages = settle_what_came_back(tx, now)?;
+        let messages = settle_what_came_back(tx, &OntoTapes, now)?;
         let found = Aftermath { credentials, messages, runs: pause_what_came_back(tx, now)? };
         let detail = found.to_json().to_string();
         tx.record(palyra_storage::journal::JournalEvent { detail, ..entry.clone() });

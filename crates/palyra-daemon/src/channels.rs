@@ -14,7 +14,7 @@ use palyra_connector_core::{
     SystemDice, Wanted, history, remember, set_up,
 };
 use palyra_connectors::{BuiltIn, KINDS, echo};
-use palyra_gateway::{ChannelRouter, Preview, Responder, RuleError, Rules, add_rule};
+use palyra_gateway::{ChannelRouter, OntoTapes, Preview, Responder, RuleError, Rules, add_rule};
 use palyra_storage::lease::Leases;
 use palyra_storage::{Database, StorageError, Tx};
 use palyra_vault::{Redaction, Redactor};
@@ -62,11 +62,12 @@ impl ChannelPlatform {
             adapters: adapters.clone(),
             sink: Arc::new(ChannelRouter::new(responder)),
             outgoing: outgoing.clone(),
+            deliveries: Arc::new(OntoTapes),
             takeover_grace: None,
         });
         let platform = Self {
             connectors: Connectors::new(db.clone(), clock.clone()),
-            outbox: Outbox::new(db.clone(), clock.clone(), dice),
+            outbox: Outbox::new(db.clone(), clock.clone(), dice, Arc::new(OntoTapes)),
             inbound: supervisor.inbound(),
             rules: Rules::new(db.clone(), clock),
             preview: Preview::new(db.clone()),

@@ -6,6 +6,7 @@
 //! - [`Responder`]: the port of whoever answers: [`Agency`] has agents do it.
 //! - [`Engine`]: works on runs. [`Sessions`], [`Approvals`], [`Agents`]: what people ask about them and
 //!   decide. [`Streams`]: watching.
+//! - [`OntoTapes`]: tells runs what became of their messages.
 //! - [`Thinker`], [`Tool`]: what an agent thinks and acts with.
 
 #![warn(missing_docs)]
@@ -13,6 +14,7 @@
 mod agents;
 mod approvals;
 mod counts;
+mod deliveries;
 mod engine;
 mod error;
 mod history;
@@ -33,6 +35,7 @@ mod tools;
 pub use agents::{Agents, DEFAULT, default_agent};
 pub use approvals::{Answer, Approvals, Verdict};
 pub use counts::Counts;
+pub use deliveries::OntoTapes;
 pub use engine::{
     Asked, Engine, EngineOptions, Hands, NewInput, Place, Signal, Submitted, Thinker, Thought,
     ThoughtError, submit,

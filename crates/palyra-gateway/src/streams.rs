@@ -16,6 +16,7 @@ use palyra_storage::{Database, StorageError, Subscription, Topic, Tx};
 use tokio::sync::broadcast;
 use tokio::time::Instant;
 
+use crate::deliveries::are_under_way;
 use crate::store::{runs, tape};
 
 /// Rung when a tape has grown: on the nodes that are not handed what was added.
@@ -160,7 +161,8 @@ pub struct Follow {
 }
 
 impl Follow {
-    /// The next events; empty once the run has ended and everything was read. Cancel safe.
+    /// The next events; empty once the run has ended, nothing that it has sent is under way, and
+    /// everything was read. Cancel safe.
     pub async fn next(&mut self) -> Result<Vec<TapeEntry>, StorageError> {
         loop {
             match self.at {
@@ -183,12 +185,20 @@ impl Follow {
     /// What is on the tape.
     async fn read(&mut self) -> Result<Vec<TapeEntry>, StorageError> {
         let (run, after) = (self.run, self.after);
-        let read =
-            move |tx: &mut Tx<'_>| Ok((tape::after(tx, run, after, PAGE)?, runs::place(tx, run)?));
-        let (events, place) = self.streams.0.db.read(read).await?;
-        self.at = match place {
+        let read = move |tx: &mut Tx<'_>| {
+            let (events, place) = (tape::after(tx, run, after, PAGE)?, runs::place(tx, run)?);
+            // What became of its messages follows the end of a run.
+            let more = match place {
+                Some((_, phase)) if !is_final(phase) => true,
+                Some(_) if events.is_empty() => are_under_way(tx, run)?,
+                Some(_) | None => false,
+            };
+            Ok((events, place.filter(|_| more)))
+        };
+        let (events, open) = self.streams.0.db.read(read).await?;
+        self.at = match open {
             _ if events.len() >= PAGE as usize => At::Tape,
-            Some((next, phase)) if !is_final(phase) => {
+            Some((next, _)) => {
                 if let Some(watched) = self.streams.watched().get_mut(&run) {
                     // Others may have read less of it.
                     let last = next - 1;
@@ -196,8 +206,8 @@ impl Follow {
                 }
                 At::End
             }
-            Some(_) | None if events.is_empty() => At::Over,
-            Some(_) | None => At::Tape,
+            None if events.is_empty() => At::Over,
+            None => At::Tape,
         };
         Ok(events)
     }
@@ -209,8 +219,10 @@ impl Follow {
                 added = self.added.recv() => added.ok()?,
                 () = self.streams.look_out() => continue,
             };
-            let is_end = |entry: &TapeEntry| matches!(entry.event, TapeEvent::RunFinished(_));
-            if added.iter().any(is_end) {
+            let may_be_last = |entry: &TapeEntry| {
+                matches!(entry.event, TapeEvent::RunFinished(_) | TapeEvent::DeliverySettled(_))
+            };
+            if added.iter().any(may_be_last) {
                 self.at = At::Tape;
             }
             // What was read before it was handed over is not shown again.

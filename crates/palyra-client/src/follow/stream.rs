@@ -15,6 +15,9 @@ use crate::error::ClientError;
 /// No event is larger than this.
 const EVENT_BYTES: usize = 16 << 20;
 
+/// The event behind the last one, which has no number.
+const OVER: &str = "over";
+
 /// An event as it came: its number, and what it holds. Without that it says where events are.
 #[derive(Debug)]
 pub(super) struct Numbered {
@@ -22,7 +25,15 @@ pub(super) struct Numbered {
     pub(super) data: Option<String>,
 }
 
-/// Events until the connection ends. Cancel safe.
+/// What came.
+#[derive(Debug)]
+pub(super) enum Told {
+    Event(Numbered),
+    /// The last event was told.
+    Over,
+}
+
+/// What comes until the connection ends. Cancel safe.
 pub(super) struct Connection {
     client: Client,
     events: BoxStream<'static, Result<sse_stream::Sse, SseError>>,
@@ -41,13 +52,16 @@ impl Connection {
         Ok(Self { client, events: SseByteStream::new(Box::pin(pieces)).boxed(), since_event })
     }
 
-    /// The next event; none after the end.
-    pub(super) async fn next(&mut self) -> Result<Option<Numbered>, ClientError> {
+    /// What comes next; nothing after the end.
+    pub(super) async fn next(&mut self) -> Result<Option<Told>, ClientError> {
         while let Some(event) = self.events.next().await {
             self.since_event.store(0, Ordering::Relaxed);
             let event = event.map_err(|error| self.broken(error))?;
+            if event.event.as_deref() == Some(OVER) {
+                return Ok(Some(Told::Over));
+            }
             match (event.id.and_then(|id| id.parse().ok()), event.data) {
-                (Some(seq), data) => return Ok(Some(Numbered { seq, data })),
+                (Some(seq), data) => return Ok(Some(Told::Event(Numbered { seq, data }))),
                 (None, Some(_)) => return Err(self.client.unexpected("an event without a number")),
                 (None, None) => {}
             }

@@ -6,7 +6,7 @@ use reqwest::Method;
 use reqwest::header::ACCEPT;
 use tokio::time::Instant;
 
-use super::stream::{Connection, Numbered};
+use super::stream::{Connection, Numbered, Told};
 use crate::absence::Absence;
 use crate::client::Client;
 use crate::error::ClientError;
@@ -19,8 +19,8 @@ const IS_THERE: Duration = Duration::from_secs(1);
 /// What is heard.
 pub(super) enum Heard {
     Event(String),
-    /// The daemon has ended the connection. The next one is made after a pause.
-    Ended,
+    /// There is no more.
+    Over,
     Lost,
     Back,
 }
@@ -47,11 +47,6 @@ impl Wire {
         Self { client, path, last: after, open: None, again_at: None, absence, is_lost: false }
     }
 
-    /// The number of the last event.
-    pub(super) fn last(&self) -> Option<i64> {
-        self.last
-    }
-
     /// The next thing that is heard. Cancel safe.
     pub(super) async fn hear(&mut self) -> Result<Heard, ClientError> {
         loop {
@@ -74,18 +69,18 @@ impl Wire {
             };
             match heard {
                 // What was seen before the connection was lost may come again.
-                Ok(Some(event)) if self.last.is_some_and(|last| event.seq <= last) => {}
-                Ok(Some(Numbered { seq, data })) => {
+                Ok(Some(Told::Event(event))) if self.last.is_some_and(|last| event.seq <= last) => {
+                }
+                Ok(Some(Told::Event(Numbered { seq, data }))) => {
                     self.absence.end();
                     self.last = Some(seq);
                     if let Some(data) = data {
                         return Ok(Heard::Event(data));
                     }
                 }
-                Ok(None) => {
-                    self.close(self.client.unexpected("the end of what has no end"))?;
-                    return Ok(Heard::Ended);
-                }
+                Ok(Some(Told::Over)) => return Ok(Heard::Over),
+                // A daemon that stops ends its connections, and so does one that needs their place.
+                Ok(None) => self.close(self.client.unexpected("an end that is none"))?,
                 Err(error) => {
                     if self.lose(error)? {
                         return Ok(Heard::Lost);
@@ -97,7 +92,7 @@ impl Wire {
 
     /// Notes that the daemon cannot be reached. Says whether that is news; gives the error back if it
     /// is not waited for.
-    pub(super) fn lose(&mut self, error: ClientError) -> Result<bool, ClientError> {
+    fn lose(&mut self, error: ClientError) -> Result<bool, ClientError> {
         self.close(error)?;
         Ok(!std::mem::replace(&mut self.is_lost, true))
     }

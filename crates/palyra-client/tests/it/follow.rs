@@ -30,15 +30,8 @@ fn delta(seq: i64, text: &str) -> String {
     )
 }
 
-fn run(end: Option<&str>, last_seq: i64) -> String {
-    let end = end.map(|end| format!(r#""end":"{end}","#)).unwrap_or_default();
-    let body = format!(
-        r#"{{"id":"{RUN}","session":"{RUN}","agent":"default","phase":"running",{end}
-            "last_seq":{last_seq},"active":"1s","tokens":0,"cost_micros":0,"created_at":1,
-            "changed_at":1}}"#
-    );
-    with_body("200 OK", &body)
-}
+/// There is no more.
+const OVER: &str = "event: over\ndata: {}\n\n";
 
 fn follower(client: &Client, patience: Duration) -> RunFollower {
     client.follow_run(RUN.parse::<RunId>().unwrap(), 0, patience)
@@ -92,39 +85,40 @@ async fn a_connection_that_breaks_is_made_again_where_it_was() {
     // An event in two pieces, a sign of life, and the beginning of one that never ends.
     let broken = events(&[&first[..20], &first[20..], ": alive\n\n", &third[..30]], false);
     // The first comes a second time.
-    let whole = events(&[&first, &third, &delta(4, "c")], true);
-    let (heard, was_asked) = followed(&[broken, whole, run(Some("answered"), 4)]).await;
+    let whole = events(&[&first, &third, &delta(4, "c"), OVER], true);
+    let (heard, was_asked) = followed(&[broken, whole]).await;
     assert_eq!(
         heard,
         ["1 model.delta", "lost", "back", "3 model.delta", "4 model.delta"],
         "nothing is missed, and nothing comes twice"
     );
-    let expected = [("RUN/events", Some("0")), ("RUN/events", Some("1")), ("RUN", None)];
+    let expected = [("RUN/events", Some("0")), ("RUN/events", Some("1"))];
     assert_eq!(was_asked, asked(&expected));
 }
 
 #[tokio::test]
-async fn an_end_is_one_only_if_the_run_has_ended_and_all_was_seen() {
+async fn an_end_is_one_only_if_the_daemon_says_that_there_is_no_more() {
     let answers = [
         // A daemon that stops ends its connections in order.
         events(&[&delta(1, "a")], true),
-        run(None, 1),
+        events(&[], true),
         events(&[&delta(2, "b")], true),
-        run(Some("answered"), 3),
-        events(&[&delta(3, "c")], true),
-        run(Some("answered"), 3),
+        // Nothing is left but to hear that.
+        events(&[OVER], true),
     ];
     let (heard, was_asked) = followed(&answers).await;
-    assert_eq!(heard, ["1 model.delta", "2 model.delta", "3 model.delta"]);
+    assert_eq!(heard, ["1 model.delta", "2 model.delta"]);
     let last: Vec<_> = was_asked.iter().filter_map(|(_, last)| last.as_deref()).collect();
-    assert_eq!(last, ["0", "1", "2"]);
+    assert_eq!(last, ["0", "1", "1", "2"]);
 }
 
 #[tokio::test]
 async fn what_a_newer_daemon_tells_is_passed_over_and_counts_as_seen() {
     let newer = "id: 7\ndata: {\"seq\":7,\"at\":1,\"kind\":\"dream.begun\",\"payload\":{}}\n\n";
-    let answers = [events(&[&delta(1, "a"), newer], true), run(Some("answered"), 7)];
-    assert_eq!(followed(&answers).await.0, ["1 model.delta"]);
+    let answers = [events(&[&delta(1, "a"), newer], true), events(&[OVER], true)];
+    let (heard, was_asked) = followed(&answers).await;
+    assert_eq!(heard, ["1 model.delta"]);
+    assert_eq!(was_asked[1].1.as_deref(), Some("7"));
 }
 
 /// Nothing has happened yet when the first connection is lost: the second asks for what has since.

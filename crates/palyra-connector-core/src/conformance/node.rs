@@ -12,7 +12,7 @@ use tokio::sync::oneshot;
 use tokio::task::JoinHandle;
 
 use super::received::Answers;
-use super::{Arrived, AsItIs, Broken, Platform, Weather};
+use super::{Arrived, AsItIs, Broken, NoRecord, Platform, Weather};
 use crate::{
     CleanText, ConnectorSupervisor, Connectors, EntryKey, Envelope, Inbound, Operation, Outbox,
     Platforms, Release, Statuses, Stored, SupervisorOptions, SystemDice,
@@ -66,12 +66,18 @@ impl Node {
             adapters: platform.adapters(),
             sink: Arc::new(Answers::default()),
             outgoing: Arc::new(AsItIs),
+            deliveries: Arc::new(NoRecord),
             takeover_grace: Some(Duration::from_millis(100)),
         });
         let (stop, stopped) = oneshot::channel();
         Ok(Self {
             platform: platform.clone(),
-            outbox: Outbox::new(db.clone(), clock.clone(), Arc::new(SystemDice)),
+            outbox: Outbox::new(
+                db.clone(),
+                clock.clone(),
+                Arc::new(SystemDice),
+                Arc::new(NoRecord),
+            ),
             connectors: Connectors::new(db.clone(), clock),
             inbound: supervisor.inbound(),
             platforms: supervisor.platforms(),

@@ -162,7 +162,7 @@ impl Outbox {
         repeat: Repeat,
         attempts: Vec<Attempt>,
     ) -> Result<Vec<Begun>, ChannelError> {
-        let (lease, now, dice) = (lease.clone(), self.clock.now(), self.dice.clone());
+        let (lease, now, queues) = (lease.clone(), self.clock.now(), self.clone());
         let connector = connector.clone();
         let begin = move |tx: &mut Tx<'_>| -> Result<Vec<Begun>, ChannelError> {
             lease.fence(tx)?;
@@ -172,7 +172,7 @@ impl Outbox {
             }
             let mut turns = Vec::with_capacity(attempts.len());
             for attempt in &attempts {
-                let changing = changing(&queue, attempt.stored(), repeat, now, dice.roll());
+                let changing = queues.changing(&queue, attempt.stored(), repeat, now);
                 match attempt {
                     Attempt::Begin(read) => turns.extend(turn(tx, &changing, read)?),
                     Attempt::Wait(read, until) => wait(tx, &changing, read, *until)?,
@@ -191,15 +191,29 @@ pub(super) fn known_queue(tx: &mut Tx<'_>, connector: &ConnectorId) -> Result<Qu
     connectors::queue(tx, connector)?.ok_or_else(|| ChannelError::NoConnector(connector.clone()))
 }
 
-pub(super) fn changing<'a>(
-    queue: &'a Queue,
-    stored: &Stored,
-    repeat: Repeat,
-    now: Timestamp,
-    chance: palyra_policy::backoff::Chance,
-) -> Changing<'a> {
-    let repeat = if stored.operation.is_idempotent() { Repeat::Always } else { repeat };
-    Changing { queue, rules: Rules::of(&queue.settings, repeat), now, chance }
+impl Outbox {
+    /// The circumstances of an attempt.
+    pub(super) fn changing<'a>(
+        &'a self,
+        queue: &'a Queue,
+        stored: &Stored,
+        repeat: Repeat,
+        now: Timestamp,
+    ) -> Changing<'a> {
+        let repeat = if stored.operation.is_idempotent() { Repeat::Always } else { repeat };
+        self.deciding(queue, repeat, now)
+    }
+
+    /// Those of a decision.
+    pub(super) fn deciding<'a>(
+        &'a self,
+        queue: &'a Queue,
+        repeat: Repeat,
+        now: Timestamp,
+    ) -> Changing<'a> {
+        let (rules, chance) = (Rules::of(&queue.settings, repeat), self.dice.roll());
+        Changing { queue, rules, now, chance, deliveries: &*self.deliveries }
+    }
 }
 
 /// An entry whose turn it is.

@@ -9,10 +9,11 @@ use palyra_policy::outbox::{
 };
 use palyra_storage::{StorageError, Tx};
 
-use crate::feed;
+use crate::operation::EntryKey;
 use crate::store::connectors::Queue;
 use crate::store::outbox::Stored;
 use crate::store::{outbox, outbox_lanes};
+use crate::{Deliveries, Delivery, feed};
 
 /// What is known besides the event.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -28,6 +29,7 @@ pub(super) struct Changing<'a> {
     pub(super) rules: Rules,
     pub(super) now: Timestamp,
     pub(super) chance: Chance,
+    pub(super) deliveries: &'a dyn Deliveries,
 }
 
 impl Changing<'_> {
@@ -44,6 +46,10 @@ impl Changing<'_> {
         if let (Event::Reconciled(_), OutboxState::Cancelled) = (event, change.entry.state) {
             // No human has dropped it, who would be told of otherwise.
             feed::entry(tx, &stored.key, OutboxEventKind::Cancelled, self.now);
+        }
+        if let Some(state) = settled_as(stored, &change) {
+            let EntryKey { connector, envelope, .. } = &stored.key;
+            self.deliveries.settled(tx, Delivery { connector, envelope, state }, self.now)?;
         }
         let mut grown = self.write(tx, stored, &change, note)?;
         grown += self.later_parts(tx, stored, &change, event)?;
@@ -194,4 +200,17 @@ impl Changing<'_> {
         outbox::save(tx, &next)?;
         Ok(if aside { -1 } else { 1 })
     }
+}
+
+/// What a change of one of its parts makes of a message, if it settles it: the parts behind share the
+/// fate of one that was not delivered.
+fn settled_as(stored: &Stored, change: &Change) -> Option<OutboxState> {
+    let state = change.entry.state;
+    let settles = match state {
+        OutboxState::Delivered => stored.is_last,
+        OutboxState::Dead | OutboxState::Cancelled => true,
+        OutboxState::Unknown => change.place == Place::Aside,
+        OutboxState::Held | OutboxState::Pending | OutboxState::Sending => false,
+    };
+    settles.then_some(state)
 }

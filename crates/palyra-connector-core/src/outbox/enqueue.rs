@@ -79,6 +79,7 @@ fn add_parts(
     first_seq: Option<i64>,
     now: Timestamp,
 ) -> Result<Option<OutboxState>, ChannelError> {
+    let count = u32::try_from(envelope.parts.len()).unwrap_or(u32::MAX);
     // Parts end, and are forgotten, one after the other: the first may be gone before the others.
     if envelope.parts.len() > 1
         && let Some(known) = outbox::ended::find(tx, &envelope.connector, &envelope.id)?
@@ -97,6 +98,7 @@ fn add_parts(
             entry,
             attempt_token: None,
             operation: operation.clone(),
+            is_last: part + 1 == count,
             death: None,
             last_class: None,
             last_error: None,

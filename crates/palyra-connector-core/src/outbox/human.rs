@@ -3,12 +3,12 @@
 use palyra_common::ids::ConnectorId;
 use palyra_common::runtime_contracts::{OutboxEventKind, OutboxState};
 use palyra_common::time::Timestamp;
-use palyra_policy::outbox::{Event, Repeat, Resolution, Rules};
+use palyra_policy::outbox::{Event, Repeat, Resolution};
 use palyra_storage::{StorageError, Tx};
 
 use super::Outbox;
 use super::attempt::known_queue;
-use super::change::{Changing, Note};
+use super::change::Note;
 use crate::operation::EntryKey;
 use crate::store::outbox::{self, Stored};
 use crate::{ChannelError, Trail, feed};
@@ -78,7 +78,7 @@ impl Outbox {
         wanted: &'static str,
         trail: Trail,
     ) -> Result<OutboxState, ChannelError> {
-        let (key, now, dice) = (key.clone(), self.clock.now(), self.dice.clone());
+        let (key, now, queues) = (key.clone(), self.clock.now(), self.clone());
         let decide = move |tx: &mut Tx<'_>| -> Result<OutboxState, ChannelError> {
             let queue = known_queue(tx, &key.connector)?;
             let key = match event {
@@ -91,8 +91,7 @@ impl Outbox {
                 return same.ok_or_else(|| ChannelError::NoEntry(key.clone()));
             };
             // No human decision depends on what the platform remembers.
-            let rules = Rules::of(&queue.settings, Repeat::Never);
-            let changing = Changing { queue: &queue, rules, now, chance: dice.roll() };
+            let changing = queues.deciding(&queue, Repeat::Never, now);
             match changing.apply(tx, &stored, event, &Note::default())? {
                 Some(state) => {
                     told(event).into_iter().for_each(|kind| feed::entry(tx, &key, kind, now));

@@ -74,6 +74,16 @@ impl Outbox {
     }
 }
 
+/// Whether a message waits for its turn or is being sent, as far as anybody knows: nothing that has
+/// ended or waits for a human is.
+pub fn is_under_way(
+    tx: &mut Tx<'_>,
+    connector: &ConnectorId,
+    envelope: &EnvelopeId,
+) -> Result<bool, StorageError> {
+    outbox::is_under_way(tx, connector, envelope)
+}
+
 fn view(tx: &mut Tx<'_>, connector: &Connector, now: Timestamp) -> Result<QueueView, StorageError> {
     let waiting = outbox_lanes::waiting(tx, &connector.id, now)?;
     let most = u32::try_from(COUNTED).unwrap_or(u32::MAX);

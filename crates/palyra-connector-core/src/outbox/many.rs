@@ -2,12 +2,12 @@
 
 use palyra_common::ids::ConnectorId;
 use palyra_common::runtime_contracts::{DeadLetterReason, OutboxEventKind};
-use palyra_policy::outbox::{Event, Repeat, Rules};
+use palyra_policy::outbox::{Event, Repeat};
 use palyra_storage::Tx;
 
 use super::Outbox;
 use super::attempt::known_queue;
-use super::change::{Changing, Note};
+use super::change::Note;
 use crate::operation::EntryKey;
 use crate::store::{connectors, outbox, outbox_lanes};
 use crate::{ChannelError, Trail, feed};
@@ -65,10 +65,9 @@ impl Outbox {
         trail: Trail,
     ) -> Result<u64, ChannelError> {
         let (connector, dead) = (connector.clone(), dead.to_vec());
-        let (now, dice) = (self.clock.now(), self.dice.clone());
+        let (now, queues) = (self.clock.now(), self.clone());
         let step = move |tx: &mut Tx<'_>| -> Result<u64, ChannelError> {
             let queue = known_queue(tx, &connector)?;
-            let rules = Rules::of(&queue.settings, Repeat::Never);
             let mut count = 0;
             for (key, version) in &dead {
                 if count >= most {
@@ -79,7 +78,7 @@ impl Outbox {
                 let Some(is) = is else { continue };
                 let key = outbox::aside::first_dead_part(tx, &is.key)?;
                 let Some(stored) = outbox::lock(tx, &key)? else { continue };
-                let changing = Changing { queue: &queue, rules, now, chance: dice.roll() };
+                let changing = queues.deciding(&queue, Repeat::Never, now);
                 let changed = changing.apply(tx, &stored, Event::Replayed, &Note::default())?;
                 count += u64::from(changed.is_some());
             }

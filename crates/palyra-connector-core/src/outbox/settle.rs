@@ -1,17 +1,18 @@
 //! What came of attempts.
 
 use palyra_common::ids::{ConnectorId, NativeMessageId};
+use palyra_common::runtime_contracts::OutboxState;
 use palyra_common::time::Timestamp;
 use palyra_policy::outbox::{Event, Reconciled, Repeat};
 use palyra_storage::lease::Lease;
 use palyra_storage::{StorageError, Tx, crash_point};
 
 use super::Outbox;
-use super::attempt::{Begun, Report, Settled, changing, known_queue, split};
+use super::attempt::{Begun, Report, Settled, known_queue, split};
 use super::change::Note;
-use crate::ChannelError;
 use crate::store::outbox::{Stored, Whose};
 use crate::store::{outbox, outbox_lanes};
+use crate::{ChannelError, Deliveries, Delivery};
 
 impl Outbox {
     /// Writes down what came of attempts. One whose entry somebody else has by now is left alone. If
@@ -19,8 +20,10 @@ impl Outbox {
     /// settles one entry.
     pub async fn settle(&self, repeat: Repeat, settled: Vec<Settled>) -> Result<(), ChannelError> {
         crash_point!("outbox.before_settle_commit");
-        let (now, dice) = (self.clock.now(), self.dice.clone());
+        let (now, queues) = (self.clock.now(), self.clone());
         let settle = move |tx: &mut Tx<'_>| -> Result<(), ChannelError> {
+            let messages = settled.iter().map(|settled| &settled.begun.stored.key.envelope);
+            queues.deliveries.lock(tx, &messages.collect::<Vec<_>>())?;
             let (mut queue, mut delivered) = (None, Vec::with_capacity(settled.len()));
             for Settled { begun, report } in &settled {
                 if let Report::Delivered { native } = report {
@@ -35,10 +38,10 @@ impl Outbox {
                 if stored.attempt_token != Some(begun.token) {
                     continue;
                 }
-                let changing = changing(queue, &stored, repeat, now, dice.roll());
+                let changing = queues.changing(queue, &stored, repeat, now);
                 changing.apply(tx, &stored, report.event(), &report.note())?;
             }
-            Ok(deliver(tx, delivered, now)?)
+            Ok(deliver(tx, delivered, &*queues.deliveries, now)?)
         };
         self.db.try_write(settle).await?;
         crash_point!("outbox.after_settle_commit");
@@ -87,7 +90,7 @@ impl Outbox {
         let mut recovered = 0;
         loop {
             let (lease, connector) = (lease.clone(), connector.clone());
-            let (now, dice) = (self.clock.now(), self.dice.clone());
+            let (now, queues) = (self.clock.now(), self.clone());
             let recover = move |tx: &mut Tx<'_>| -> Result<u64, ChannelError> {
                 lease.fence(tx)?;
                 let queue = known_queue(tx, &connector)?;
@@ -95,7 +98,7 @@ impl Outbox {
                 let mut count = 0;
                 for left in left {
                     let Some(stored) = outbox::lock(tx, &left.key)? else { continue };
-                    let changing = changing(&queue, &stored, repeat, now, dice.roll());
+                    let changing = queues.changing(&queue, &stored, repeat, now);
                     let error = Some("the node that sent it stopped before it told".to_owned());
                     let note = Note { error, ..Note::default() };
                     changing.apply(tx, &stored, Event::Abandoned, &note)?;
@@ -123,7 +126,7 @@ impl Outbox {
         native: Option<NativeMessageId>,
     ) -> Result<(), ChannelError> {
         let (lease, key, asked) = (lease.clone(), looked.key.clone(), looked.entry);
-        let (now, dice) = (self.clock.now(), self.dice.clone());
+        let (now, queues) = (self.clock.now(), self.clone());
         let write = move |tx: &mut Tx<'_>| -> Result<(), ChannelError> {
             lease.fence(tx)?;
             let queue = known_queue(tx, &key.connector)?;
@@ -138,7 +141,7 @@ impl Outbox {
                 }
                 Some(_) | None => found,
             };
-            let changing = changing(&queue, &stored, repeat, now, dice.roll());
+            let changing = queues.changing(&queue, &stored, repeat, now);
             let note = Note { native: native.clone(), ..Note::default() };
             changing.apply(tx, &stored, Event::Reconciled(found), &note)?;
             Ok(())
@@ -154,6 +157,7 @@ impl Outbox {
 fn deliver(
     tx: &mut Tx<'_>,
     delivered: Vec<(&Begun, Option<&NativeMessageId>)>,
+    deliveries: &dyn Deliveries,
     now: Timestamp,
 ) -> Result<(), StorageError> {
     let attempts = delivered.iter();
@@ -164,6 +168,10 @@ fn deliver(
     let Some(connector) = ended.first().map(|stored| &stored.key.connector) else {
         return Ok(());
     };
+    for Stored { key, .. } in ended.iter().filter(|stored| stored.is_last) {
+        let (envelope, state) = (&key.envelope, OutboxState::Delivered);
+        deliveries.settled(tx, Delivery { connector, envelope, state }, now)?;
+    }
     let lanes: Vec<_> = ended.iter().map(|stored| &stored.conversation).collect();
     outbox_lanes::refresh_locked(tx, connector, &lanes, -1)
 }

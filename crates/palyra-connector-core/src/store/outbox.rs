@@ -3,11 +3,12 @@
 pub(crate) mod aside;
 pub(crate) mod ended;
 
-use palyra_common::ids::{ConnectorId, ConversationId};
+use palyra_common::ids::{ConnectorId, ConversationId, EnvelopeId};
 use palyra_common::runtime_contracts::{DeadLetterReason, RetryClass};
 use palyra_common::time::Timestamp;
 use palyra_policy::outbox::Entry;
 use palyra_storage::{Param, Row, Sql, StorageError, Tx, params, sql};
+use serde::{Deserialize, Serialize};
 
 use super::{from_json, to_json};
 use crate::operation::{EntryKey, Operation};
@@ -159,8 +160,13 @@ const OWN: Sql = sql!(under_way!("= $2"));
 const DOUBT_ALL: Sql = sql!(
     "UPDATE outbox SET state = 'unknown', place = 1, doubtful = 1, due_at = NULL,
          attempt_token = NULL, last_error = $2, changed_at = $1, version = version + 1
-     WHERE state IN ('pending', 'sending') OR (state = 'unknown' AND place <= 0)"
+     WHERE state IN ('pending', 'sending') OR (state = 'unknown' AND place <= 0)
+     RETURNING connector_id, envelope_id"
 );
+
+/// Parts of a message that go out by themselves when it is their turn.
+const UNDER_WAY: Sql =
+    sql!("SELECT count(*) FROM outbox WHERE connector_id = $1 AND envelope_id = $2 AND place <= 0");
 
 /// An entry as it is kept.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -181,6 +187,8 @@ pub struct Stored {
     pub attempt_token: Option<i64>,
     /// What to do.
     pub operation: Operation,
+    /// Whether it is the last part of its message.
+    pub is_last: bool,
     /// Why it died.
     pub death: Option<DeadLetterReason>,
     /// Why the last attempt failed.
@@ -195,6 +203,16 @@ pub struct Stored {
     pub version: i64,
 }
 
+/// What stands in the column `operation`.
+#[derive(Serialize, Deserialize)]
+struct Kept<T> {
+    #[serde(flatten)]
+    operation: T,
+    /// Whether another part of the message follows.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    more: bool,
+}
+
 /// Where an entry stands that has not ended: in its lane, in it again, or aside.
 fn place(stored: &Stored) -> i64 {
     match (stored.aside, stored.late) {
@@ -207,7 +225,8 @@ fn place(stored: &Stored) -> i64 {
 /// Says whether it was not there yet.
 pub(crate) fn add(tx: &mut Tx<'_>, stored: &Stored) -> Result<bool, StorageError> {
     let Stored { key, entry, .. } = stored;
-    let operation = to_json(&stored.operation)?;
+    let kept = Kept { operation: &stored.operation, more: !stored.is_last };
+    let operation = to_json(&kept)?;
     let params = params![
         key.connector.as_str(),
         key.envelope.as_str(),
@@ -320,9 +339,23 @@ pub(crate) enum Whose {
     Ours(i64),
 }
 
-/// Sets everything aside that would go out by itself, as unknown. Says how many that were.
-pub(crate) fn doubt_all(tx: &mut Tx<'_>, now: Timestamp, error: &str) -> Result<u64, StorageError> {
-    tx.execute(&DOUBT_ALL, params![now, error])
+/// Sets everything aside that would go out by itself, as unknown. Gives the message of each.
+pub(crate) fn doubt_all(
+    tx: &mut Tx<'_>,
+    now: Timestamp,
+    error: &str,
+) -> Result<Vec<(ConnectorId, EnvelopeId)>, StorageError> {
+    tx.query(&DOUBT_ALL, params![now, error], |row| Ok((row.parse(0)?, row.parse(1)?)))
+}
+
+/// Whether something of a message goes out by itself.
+pub(crate) fn is_under_way(
+    tx: &mut Tx<'_>,
+    connector: &ConnectorId,
+    envelope: &EnvelopeId,
+) -> Result<bool, StorageError> {
+    let params = params![connector.as_str(), envelope.as_str()];
+    Ok(tx.query_one(&UNDER_WAY, params, |row| row.get::<i64>(0))? > 0)
 }
 
 pub(super) fn key_params(key: &EntryKey) -> [Param<'_>; 3] {
@@ -344,6 +377,7 @@ fn read(row: &Row<'_>, connector: &ConnectorId) -> Result<Stored, StorageError> 
     };
     let flag = |index| Ok::<_, StorageError>(row.get::<i64>(index)? != 0);
     let place: i64 = row.get(4)?;
+    let kept: Kept<Operation> = from_json(row, 14)?;
     let key = EntryKey { connector: connector.clone(), envelope: row.parse(0)?, part: number(1)? };
     let entry = Entry {
         state: row.parse(5)?,
@@ -363,7 +397,8 @@ fn read(row: &Row<'_>, connector: &ConnectorId) -> Result<Stored, StorageError> 
         late: place != 0,
         entry,
         attempt_token: row.get(13)?,
-        operation: from_json(row, 14)?,
+        operation: kept.operation,
+        is_last: !kept.more,
         death: parse_opt(row, 15)?,
         last_class: parse_opt(row, 16)?,
         last_error: row.get(17)?,

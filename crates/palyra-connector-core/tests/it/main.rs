@@ -8,6 +8,7 @@
 
 mod connections;
 mod connectors;
+mod deliveries;
 mod feed;
 mod inbound;
 mod locked_out;

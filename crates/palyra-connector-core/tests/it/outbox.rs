@@ -49,7 +49,8 @@ async fn a_message_goes_out_once_however_often_it_is_wanted(world: World) {
 
 async fn the_same_message_from_many_sides_at_once_is_one(world: World) {
     let second = world.second_node().await.unwrap_or_else(|| world.db.clone());
-    let other = Outbox::new(second, world.clock.clone(), Arc::new(SystemDice));
+    let (dice, record) = (Arc::new(SystemDice), world.record.clone());
+    let other = Outbox::new(second, world.clock.clone(), dice, record);
     let mut sides = tokio::task::JoinSet::new();
     for side in 0..40 {
         let outbox = if side % 2 == 0 { world.outbox.clone() } else { other.clone() };

@@ -24,7 +24,8 @@ on_every_engine!(
 );
 
 async fn restored(world: &World) -> CameBack {
-    let settle = |tx: &mut Tx<'_>| settle_what_came_back(tx, START);
+    let record = world.record.clone();
+    let settle = move |tx: &mut Tx<'_>| settle_what_came_back(tx, &*record, START);
     world.db.write(settle).await.unwrap()
 }
 
@@ -78,6 +79,7 @@ async fn each_part_is_decided_for_itself(world: World) {
     world.outbox.enqueue(World::envelope("long", "a", &["one", "two", "three"])).await.unwrap();
     world.round(&delivered()).await;
     assert_eq!(restored(&world).await.in_doubt, 2);
+    assert_eq!(world.record.take(), ["long unknown"]);
     world.outbox.resolve(&key("long", 1), Resolution::Resend, None).await.unwrap();
     assert_eq!(rest(&world).await, ["long/1"]);
     assert_eq!(unknown(&world).await, ["long/2"]);

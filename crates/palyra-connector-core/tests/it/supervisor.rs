@@ -19,7 +19,7 @@ use tokio::sync::oneshot;
 use tokio::task::JoinHandle;
 
 use crate::platform::{Adapters, Fault, Platform};
-use crate::world::{AsItIs, World, connector, on_every_engine};
+use crate::world::{AsItIs, Record, World, connector, on_every_engine};
 
 on_every_engine!(
     messages_arrive_once_and_in_order_through_every_fault,
@@ -91,6 +91,7 @@ impl Node {
             adapters: Arc::new(Adapters(platform.clone(), repeat)),
             sink: Arc::new(Deaf),
             outgoing: Arc::new(AsItIs),
+            deliveries: Arc::<Record>::default(),
             takeover_grace: Some(GRACE),
         });
         let (stop, stopped) = oneshot::channel();
@@ -99,7 +100,12 @@ impl Node {
             statuses: supervisor.statuses(),
             platforms: supervisor.platforms(),
             inbound: supervisor.inbound(),
-            outbox: Outbox::new(db.clone(), clock.clone(), Arc::new(SystemDice)),
+            outbox: Outbox::new(
+                db.clone(),
+                clock.clone(),
+                Arc::new(SystemDice),
+                Arc::<Record>::default(),
+            ),
             connectors: Connectors::new(db.clone(), clock),
             stop: Some(stop),
             running: tokio::spawn(supervisor.run(async { drop(stopped.await) })),

@@ -1,19 +1,20 @@
 //! A database with a connector on it, time that is moved by hand, and the usual steps.
 
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 
 use palyra_common::ids::{ConnectorId, ConversationId, EnvelopeId};
 use palyra_common::queue::QueueSettings;
 use palyra_common::runtime_contracts::OutboxState;
 use palyra_common::time::{Duration, Timestamp};
 use palyra_connector_core::{
-    Attempt, Begun, ChannelError, CleanText, Connector, Connectors, Dice, Due, Enqueued, EntryKey,
-    Envelope, Operation, Outbox, Outgoing, Release, Report, Settled, Stored,
+    Attempt, Begun, ChannelError, CleanText, Connector, Connectors, Deliveries, Delivery, Dice,
+    Due, Enqueued, EntryKey, Envelope, Operation, Outbox, Outgoing, Release, Report, Settled,
+    Stored,
 };
 use palyra_policy::backoff::Chance;
 use palyra_policy::outbox::Repeat;
 use palyra_storage::lease::{Lease, LeaseName, Leases};
-use palyra_storage::{Database, OpenOptions};
+use palyra_storage::{Database, OpenOptions, StorageError, Tx};
 use palyra_testkit::clock::FakeClock;
 pub(crate) use palyra_testkit::on_every_engine;
 use palyra_testkit::postgres::{DatabaseLocale, PostgresServer, TestDatabase};
@@ -35,6 +36,7 @@ pub(crate) struct World {
     pub(crate) clock: Arc<FakeClock>,
     pub(crate) connectors: Connectors,
     pub(crate) outbox: Outbox,
+    pub(crate) record: Arc<Record>,
     pub(crate) lease: Lease,
     pub(crate) repeat: Repeat,
     pub(crate) started_with: Arc<Connector>,
@@ -98,7 +100,8 @@ impl World {
         let queue = QueueSettings { max_attempts: 3, max_looks: 1, ..QueueSettings::default() };
         let settings = serde_json::json!({});
         assert!(connectors.add(connector(), "echo", settings, queue, None).await.unwrap());
-        let outbox = Outbox::new(db.clone(), clock.clone(), Arc::new(Longest));
+        let (dice, record) = (Arc::new(Longest), Arc::new(Record::default()));
+        let outbox = Outbox::new(db.clone(), clock.clone(), dice, record.clone());
         let lease = Self::take_lease(&db, &clock).await;
         let repeat = Repeat::Never;
         let started_with = Arc::new(connectors.get(&connector()).await.unwrap());
@@ -107,6 +110,7 @@ impl World {
             clock,
             connectors,
             outbox,
+            record,
             lease,
             repeat,
             started_with,
@@ -228,5 +232,33 @@ impl Outgoing for AsItIs {
 
     fn snapshot(&self) -> Arc<dyn Outgoing> {
         Arc::new(*self)
+    }
+}
+
+/// Remembers what became of messages, in order.
+#[derive(Default)]
+pub(crate) struct Record(Mutex<Vec<String>>);
+
+impl Record {
+    /// What was told since this was last asked.
+    pub(crate) fn take(&self) -> Vec<String> {
+        std::mem::take(&mut *self.0.lock().unwrap())
+    }
+}
+
+impl Deliveries for Record {
+    fn lock(&self, _: &mut Tx<'_>, _: &[&EnvelopeId]) -> Result<(), StorageError> {
+        Ok(())
+    }
+
+    fn settled(
+        &self,
+        _: &mut Tx<'_>,
+        delivery: Delivery<'_>,
+        _: Timestamp,
+    ) -> Result<(), StorageError> {
+        let Delivery { envelope, state, .. } = delivery;
+        self.0.lock().unwrap().push(format!("{envelope} {state}"));
+        Ok(())
     }
 }

@@ -77,6 +77,7 @@ fn message(envelope: &str) -> Stored {
         entry: Entry { first_attempt_at: Some(START), ..entry },
         attempt_token: None,
         operation: Operation::Send { text: CleanText::of("hello", &AsItIs), reply_to: None },
+        is_last: true,
         death: None,
         last_class: None,
         last_error: None,

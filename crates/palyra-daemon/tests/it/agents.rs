@@ -76,7 +76,8 @@ pub(crate) fn next(stream: &mut BufReader<UnixStream>) -> Option<(i64, String)> 
             seq = Some(id.trim().parse().unwrap());
         }
         if let Some(kind) = line.strip_prefix("event: ") {
-            return Some((seq.unwrap(), kind.trim().to_owned()));
+            // What has no number says that there is no more.
+            return seq.map(|seq| (seq, kind.trim().to_owned()));
         }
     }
 }

@@ -6,6 +6,7 @@ use palyra_testkit::model_sim::{MODEL, ModelSim};
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::{Value, json};
 
+use crate::agents::next;
 use crate::daemon::{Daemon, LIMIT};
 use crate::secrets::assert_absent;
 
@@ -73,6 +74,25 @@ fn what_is_said_in_a_channel_is_answered_by_the_offline_model() {
     for name in ["models", "agents", "runs", "channels"] {
         assert_eq!(check(name)["state"], "ok", "{}", check(name));
     }
+}
+
+/// Whoever watches hears of it, also behind the end of the run, and then that there is no more.
+#[test]
+fn what_became_of_an_answer_is_on_the_tape_of_its_run() {
+    let daemon = Daemon::start();
+    let test = daemon.ask("POST", &format!("{ECHO}/test"), &json!({ "text": "hello" })).json();
+    let reply = test["reply"].as_str().unwrap();
+    let run = reply.strip_prefix("run-").unwrap();
+    let mut stream = daemon.stream(&format!("/admin/v1/runs/{run}/events"), None);
+    let seen: Vec<_> = std::iter::from_fn(|| next(&mut stream)).collect();
+    let kinds: Vec<_> = seen.iter().map(|(_, kind)| kind.as_str()).collect();
+    assert_eq!(kinds[kinds.len() - 2..], ["run.finished", "delivery.settled"], "{kinds:?}");
+    let tape = daemon.get(&format!("/admin/v1/runs/{run}/tape"))["items"].clone();
+    let last = tape.as_array().unwrap().last().unwrap();
+    let settled = json!({ "connector": "echo:default", "envelope": reply, "state": "delivered" });
+    assert_eq!(last["payload"], settled);
+    let mut again = daemon.stream(&format!("/admin/v1/runs/{run}/events"), last["seq"].as_i64());
+    assert_eq!(next(&mut again), None);
 }
 
 /// The key reaches the provider, and is seen nowhere else: neither in files nor in logs nor in

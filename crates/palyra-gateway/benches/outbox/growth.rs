@@ -9,6 +9,7 @@ use palyra_common::queue::QueueSettings;
 use palyra_connector_core::{
     Attempt, Connector, Connectors, Due, Outbox, Report, Settled, SystemDice,
 };
+use palyra_gateway::OntoTapes;
 use palyra_policy::outbox::Repeat;
 use palyra_storage::lease::{Lease, LeaseName, Leases};
 use palyra_storage::{Database, Sql, SystemClock, params, sql};
@@ -51,7 +52,7 @@ impl Queue {
     fn with(runtime: &Runtime, waiting: u64) -> Self {
         let place = Place::open(runtime, Engine::Sqlite);
         let (clock, dice) = (Arc::new(SystemClock), Arc::new(SystemDice));
-        let outbox = Outbox::new(place.db.clone(), clock.clone(), dice);
+        let outbox = Outbox::new(place.db.clone(), clock.clone(), dice, Arc::new(OntoTapes));
         let id: ConnectorId = "echo:bench".parse().unwrap();
         let hour = palyra_common::time::Duration::from_hours(1);
         let leases = Leases::new(place.db.clone(), clock.clone(), hour);

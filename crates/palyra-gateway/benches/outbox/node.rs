@@ -12,7 +12,7 @@ use palyra_connector_core::{
     Outbox, Release, SupervisorOptions, SystemDice,
 };
 use palyra_connectors::BuiltIn;
-use palyra_gateway::{ChannelRouter, Rules};
+use palyra_gateway::{ChannelRouter, OntoTapes, Rules};
 use palyra_storage::lease::{LeaseKeeper, Leases};
 use palyra_storage::{Database, SystemClock};
 use serde_json::Value;
@@ -52,11 +52,12 @@ impl Node {
             adapters,
             sink: Arc::new(ChannelRouter::new(Arc::new(crate::mirror::Mirror))),
             outgoing: Arc::new(AsItIs),
+            deliveries: Arc::new(OntoTapes),
             takeover_grace: None,
         });
         Self {
             connectors: Connectors::new(db.clone(), clock.clone()),
-            outbox: Outbox::new(db.clone(), clock.clone(), dice),
+            outbox: Outbox::new(db.clone(), clock.clone(), dice, Arc::new(OntoTapes)),
             inbound: supervisor.inbound(),
             rules: Rules::new(db.clone(), clock),
             running: runtime.spawn(supervisor.run(std::future::pending())),

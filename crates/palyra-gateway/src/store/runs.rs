@@ -54,6 +54,12 @@ const APPEND: Sql = sql!(
     "UPDATE runs SET next_seq = next_seq + $2, changed_at = $3 WHERE id = $1 RETURNING next_seq"
 );
 
+/// One event of a run, whoever has it.
+const COUNT_EVENT: Sql =
+    sql!("UPDATE runs SET next_seq = next_seq + 1, changed_at = $2 WHERE id = $1");
+
+const LOCK_LATER: Sql = sql!("UPDATE runs SET next_seq = next_seq WHERE id = $1");
+
 const MOVE: Sql = sql!(
     "UPDATE runs SET phase = $2, due_at = $3, history = $4, ended = $5, changed_at = $6
      WHERE id = $1 AND worker IS NULL"
@@ -284,6 +290,16 @@ pub(crate) fn append(
 ) -> Result<Option<i64>, StorageError> {
     let next = tx.query_opt(&APPEND, params![text(run), count, now], |row| row.get::<i64>(0))?;
     Ok(next.map(|next| next - count))
+}
+
+/// Counts an event, which is the last one then.
+pub(crate) fn count_event(tx: &mut Tx<'_>, run: RunId, now: Timestamp) -> Result<(), StorageError> {
+    tx.execute_later(&COUNT_EVENT, params![text(run), now])
+}
+
+/// Locks a run of which nothing has to be known.
+pub(crate) fn lock_later(tx: &mut Tx<'_>, run: RunId) -> Result<(), StorageError> {
+    tx.execute_later(&LOCK_LATER, params![text(run)])
 }
 
 /// Moves a run that no worker has. Says whether none has it.

@@ -2,7 +2,7 @@
 
 use palyra_common::ids::{RunId, SessionId};
 use palyra_common::runtime_contracts::TapeEventKind;
-use palyra_common::tape::{SCHEMA, TapeEntry, TapeEvent};
+use palyra_common::tape::{DeliveryEnqueued, SCHEMA, TapeEntry, TapeEvent};
 use palyra_common::time::Timestamp;
 use palyra_storage::{Row, Sql, StorageError, Tx, params, sql, text};
 
@@ -10,6 +10,18 @@ use super::from_text;
 
 const ADD: Sql = sql!(
     "INSERT INTO tape (run_id, seq, at, kind, spoken, payload) VALUES ($1, $2, $3, $4, $5, $6)"
+);
+
+/// Under the number that was counted last. Nobody waits for that number to be read.
+const ADD_LAST: Sql = sql!(
+    "INSERT INTO tape (run_id, seq, at, kind, spoken, payload)
+     SELECT $1, next_seq - 1, $2, $3, $4, $5 FROM runs WHERE id = $1"
+);
+
+/// The messages of a run.
+const ENQUEUED: Sql = sql!(
+    "SELECT seq, at, payload FROM tape
+     WHERE run_id = $1 AND kind = 'delivery.enqueued' ORDER BY seq"
 );
 
 const AFTER: Sql =
@@ -79,6 +91,30 @@ pub(crate) fn add(
         tx.execute_later(&ADD, params)?;
     }
     Ok(())
+}
+
+/// Adds an event that was counted as the last one of its run, if there is such a run.
+pub(crate) fn add_last(
+    tx: &mut Tx<'_>,
+    run: RunId,
+    event: &TapeEvent,
+    now: Timestamp,
+) -> Result<(), StorageError> {
+    for Line { kind, payload } in lines(std::slice::from_ref(event))? {
+        let params = params![text(run), now, kind.as_str(), is_spoken(kind), &payload];
+        tx.execute_later(&ADD_LAST, params)?;
+    }
+    Ok(())
+}
+
+/// The messages that a run has sent.
+pub(crate) fn enqueued(tx: &mut Tx<'_>, run: RunId) -> Result<Vec<DeliveryEnqueued>, StorageError> {
+    let sent = tx.query(&ENQUEUED, params![text(run)], read)?.into_iter();
+    let sent = sent.filter_map(|entry| match entry.event {
+        TapeEvent::DeliveryEnqueued(sent) => Some(sent),
+        _ => None,
+    });
+    Ok(sent.collect())
 }
 
 /// Events behind `after`, in order.

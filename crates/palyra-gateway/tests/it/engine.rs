@@ -2,6 +2,7 @@
 
 mod answers;
 mod delegating;
+mod delivering;
 mod hostile;
 mod node;
 mod sending;

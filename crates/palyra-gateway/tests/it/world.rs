@@ -9,7 +9,7 @@ use palyra_connector_core::conformance::AsItIs;
 use palyra_connector_core::{
     AuthorKind, Connectors, Content, Inbound, InboundEvent, Outbox, SystemDice,
 };
-use palyra_gateway::{ChannelRouter, Preview, Rules};
+use palyra_gateway::{ChannelRouter, OntoTapes, Preview, Rules};
 use palyra_storage::{Database, EngineKind, OpenOptions};
 use palyra_testkit::clock::FakeClock;
 pub(crate) use palyra_testkit::on_every_engine;
@@ -73,7 +73,7 @@ impl World {
                 router,
                 Arc::new(AsItIs),
             ),
-            outbox: Outbox::new(db.clone(), clock, dice),
+            outbox: Outbox::new(db.clone(), clock, dice, Arc::new(OntoTapes)),
             preview: Preview::new(db.clone()),
             connectors,
             db,

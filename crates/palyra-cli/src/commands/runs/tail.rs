@@ -10,7 +10,7 @@ use crate::output::{Output, Tone};
 use crate::patience::{self, PATIENCE};
 use crate::tape_line;
 
-/// Show what happens in a run, event by event, until it has ended
+/// Show what happens in a run, event by event, until it and its deliveries have ended
 ///
 /// A run that has ended is shown as a whole. With --json each event is one line, as it is on the tape,
 /// pieces of answers included; people see an answer when it is whole. Waits for a daemon that

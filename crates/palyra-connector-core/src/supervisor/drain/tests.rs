@@ -1,6 +1,6 @@
 use std::sync::atomic::{AtomicU32, Ordering};
 
-use palyra_common::ids::ConversationId;
+use palyra_common::ids::{ConversationId, EnvelopeId};
 use palyra_common::queue::QueueSettings;
 use palyra_common::runtime_contracts::OutboxState;
 use palyra_common::time::Duration;
@@ -16,7 +16,8 @@ use crate::adapter::{
 };
 use crate::supervisor::{ConnectorSupervisor, SupervisorOptions};
 use crate::{
-    CleanText, Envelope, InboundEvent, InboundSink, Operation, Outgoing, Release, SystemDice, Taken,
+    CleanText, Deliveries, Delivery, Envelope, InboundEvent, InboundSink, Operation, Outgoing,
+    Release, SystemDice, Taken,
 };
 
 /// Refuses the first attempt and takes the second.
@@ -82,6 +83,16 @@ impl AdapterRegistry for Nobody {
     }
 }
 
+impl Deliveries for Nobody {
+    fn lock(&self, _: &mut Tx<'_>, _: &[&EnvelopeId]) -> Result<(), StorageError> {
+        Ok(())
+    }
+
+    fn settled(&self, _: &mut Tx<'_>, _: Delivery<'_>, _: Timestamp) -> Result<(), StorageError> {
+        Ok(())
+    }
+}
+
 impl InboundSink for Nobody {
     fn accept(
         &self,
@@ -113,6 +124,7 @@ fn shared(db: &Database, leases: Leases, clock: Arc<FakeClock>) -> Arc<Shared> {
         adapters: Arc::new(Nobody),
         sink: Arc::new(Nobody),
         outgoing: Arc::new(Nobody),
+        deliveries: Arc::new(Nobody),
         takeover_grace: None,
     });
     supervisor.shared

@@ -34,6 +34,9 @@ const BREATHE_EVERY: Duration = Duration::from_secs(15);
 /// A comment, which readers pass over.
 const BREATH: &str = ":\n\n";
 
+/// The last event of what has an end.
+pub(crate) const OVER: &str = "event: over\ndata: {}\n\n";
+
 /// Told when a connection is to end.
 #[derive(Debug, Clone)]
 pub(crate) struct Ending(pub(crate) watch::Receiver<bool>);

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
-use palyra_common::agent::{AgentSpec, Cap};
+use palyra_common::agent::{AgentSpec, Budgets, Cap};
 use palyra_common::ids::{AgentId, RunId, SessionId};
 use palyra_common::runtime_contracts::{RunEnd, RunLifecyclePhase as Phase};
 use palyra_gateway::{Run, Wish};
@@ -104,13 +104,13 @@ async fn a_cap_holds_three_levels_deep(world: World) {
 async fn the_budgets_of_a_run_hold_for_those_who_work_for_it(world: World) {
     let node = greedy(&world).await;
     let helper = add(&node, "helper", |_| {}).await;
-    let cap: [(&str, fn(&mut AgentSpec)); 3] = [
-        ("of-session", |spec| spec.budgets.session = micros(1_000)),
-        ("of-agent", |spec| spec.budgets.agent = micros(1_000)),
-        ("of-day", |spec| spec.budgets.day = micros(1_000)),
-    ];
-    for (name, change) in cap {
-        let agent = add(&node, name, change).await;
+    let (cap, none) = (micros(1_000), Cap::default());
+    for (name, budgets) in [
+        ("of-session", Budgets { session: cap, agent: none, day: none }),
+        ("of-agent", Budgets { session: none, agent: cap, day: none }),
+        ("of-day", Budgets { session: none, agent: none, day: cap }),
+    ] {
+        let agent = add(&node, name, |spec| spec.budgets = budgets).await;
         let before = node.script.times_asked();
         node.script.then(delegate(&helper));
         let session = session(&node, &agent).await;

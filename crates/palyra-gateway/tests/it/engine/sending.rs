@@ -20,16 +20,16 @@ on_every_engine!(
 );
 
 /// A connector with room for one message in each conversation.
-fn small() -> ConnectorId {
+pub(super) fn small() -> ConnectorId {
     "echo:small".parse().unwrap()
 }
 
-async fn with_small(world: &World) {
+pub(super) async fn with_small(world: &World) {
     let queue = QueueSettings { max_waiting: 1, ..QueueSettings::default() };
     world.connectors.add(small(), "echo", json!({}), queue, None).await.unwrap();
 }
 
-fn send(text: &str) -> (&'static str, String) {
+pub(super) fn send(text: &str) -> (&'static str, String) {
     let to = json!({"text": text, "connector": small(), "conversation": "dm-bob"});
     ("channel.send", to.to_string())
 }
@@ -50,7 +50,7 @@ async fn is_in_the_queue(world: &World, envelope: String) -> bool {
 }
 
 /// In the order in which was asked: the run may go on with the first before the second is decided.
-async fn approve_all(node: &Node, run: RunId) {
+pub(super) async fn approve_all(node: &Node, run: RunId) {
     node.until(run, Phase::WaitingForApproval).await;
     for question in node.pending().await.into_iter().rev() {
         node.decide(question, Verdict::Approve).await.unwrap();
@@ -100,7 +100,7 @@ async fn what_was_stopped_does_not_say_that_it_sent_what_it_did_not(world: World
 }
 
 /// A question of bob's, whose answer goes where the queue is small.
-async fn ask_as_bob(world: &World) -> RunId {
+pub(super) async fn ask_as_bob(world: &World) -> RunId {
     let ask = move |tx: &mut palyra_storage::Tx<'_>| {
         let (connector, conversation) = (small(), "dm-bob".parse().unwrap());
         let (text, sender) = ("hello".to_owned(), "bob".to_owned());

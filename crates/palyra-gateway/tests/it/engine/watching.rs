@@ -30,7 +30,7 @@ async fn rung(bell: &mut Subscription) {
 }
 
 /// All that somebody sees who watches until the end.
-async fn until_the_end(mut follow: Follow) -> Vec<TapeEntry> {
+pub(super) async fn until_the_end(mut follow: Follow) -> Vec<TapeEntry> {
     let mut all = Vec::new();
     loop {
         let events = tokio::time::timeout(LIMIT, follow.next()).await.expect("nothing came");

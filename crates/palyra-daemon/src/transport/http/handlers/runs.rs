@@ -110,10 +110,11 @@ pub(crate) struct FollowFrom {
     pub(super) after: Option<u32>,
 }
 
-/// What happens in a run, as server-sent events, until it has ended
+/// What happens in a run, as server-sent events, until it and its deliveries have ended
 ///
 /// Each has its number as its id, its kind as its event, and an entry of the tape as its data. Whoever
-/// comes back with the number of the last one misses nothing and sees nothing twice.
+/// comes back with the number of the last one misses nothing and sees nothing twice. The last event is
+/// `over`, which is no entry and has no number: without it there is more to come back for.
 #[utoipa::path(get, path = "/admin/v1/runs/{id}/events", tag = "runs",
     params(("id" = RunId, Path, description = "Which run"), FollowFrom, LastEvent),
     responses((status = 200, body = String, content_type = "text/event-stream")))]
@@ -129,16 +130,23 @@ pub(crate) async fn follow_run(
     let caller = caller.allow(scope)?;
     app.runs.sessions.run(id).await?;
     let after = last.seq.unwrap_or(from.after.unwrap_or(0).into());
-    let source = Followed(app.runs.streams.follow(id, after));
+    let source = Followed { follow: app.runs.streams.follow(id, after), is_over: false };
     sse::answer(source, Reader { app, access: caller.access, scope, ending })
 }
 
-struct Followed(Follow);
+struct Followed {
+    follow: Follow,
+    /// Whether its reader knows that there is no more.
+    is_over: bool,
+}
 
 impl sse::Source for Followed {
     fn next(&mut self) -> BoxFuture<'_, Option<String>> {
         async {
-            let entries = match self.0.next().await {
+            if self.is_over {
+                return None;
+            }
+            let entries = match self.follow.next().await {
                 Ok(entries) => entries,
                 Err(error) => {
                     // The reader comes back, and is told then.
@@ -148,7 +156,12 @@ impl sse::Source for Followed {
             };
             let text =
                 |entry: &TapeEntry| sse::event(entry.seq, entry.event.kind().as_str(), entry);
-            (!entries.is_empty()).then(|| entries.iter().map(text).collect())
+            self.is_over = entries.is_empty();
+            Some(if self.is_over {
+                sse::OVER.to_owned()
+            } else {
+                entries.iter().map(text).collect()
+            })
         }
         .boxed()
     }
