@@ -19,6 +19,9 @@ use tokio::time::Instant;
 use crate::deliveries::are_under_way;
 use crate::store::{runs, tape};
 
+#[cfg(test)]
+mod tests;
+
 /// Rung when a tape has grown: on the nodes that are not handed what was added.
 pub(crate) const TOPIC: Topic = Topic::new("tape");
 /// Events that are read at once.
@@ -83,14 +86,7 @@ impl Streams {
         let mut watched = self.watched();
         let new = || Watched { sender: broadcast::channel(BEHIND).0, through: None };
         let added = watched.entry(run).or_insert_with(new).sender.subscribe();
-        Follow { streams: self.clone(), run, after, added, at: At::Tape }
-    }
-
-    fn forget(&self, run: RunId) {
-        let mut watched = self.watched();
-        if watched.get(&run).is_some_and(|watched| watched.sender.receiver_count() <= 1) {
-            watched.remove(&run);
-        }
+        Follow { streams: self.clone(), run, after, added: Some(added), at: At::Tape }
     }
 
     /// Looks for what others have written, for all who watch. Never returns. Cancel safe: somebody else
@@ -156,7 +152,8 @@ pub struct Follow {
     streams: Streams,
     run: RunId,
     after: i64,
-    added: broadcast::Receiver<Added>,
+    /// There until it is dropped.
+    added: Option<broadcast::Receiver<Added>>,
     at: At,
 }
 
@@ -216,7 +213,7 @@ impl Follow {
     async fn handed(&mut self) -> Option<Vec<TapeEntry>> {
         loop {
             let added = tokio::select! {
-                added = self.added.recv() => added.ok()?,
+                added = self.added.as_mut()?.recv() => added.ok()?,
                 () = self.streams.look_out() => continue,
             };
             let may_be_last = |entry: &TapeEntry| {
@@ -243,6 +240,11 @@ impl Follow {
 
 impl Drop for Follow {
     fn drop(&mut self) {
-        self.streams.forget(self.run);
+        let mut watched = self.streams.watched();
+        // Of several who leave at once, the last one sees that it is.
+        self.added = None;
+        if watched.get(&self.run).is_some_and(|watched| watched.sender.receiver_count() == 0) {
+            watched.remove(&self.run);
+        }
     }
 }
