@@ -17,6 +17,7 @@ mod counts;
 mod deliveries;
 mod engine;
 mod error;
+mod feed;
 mod history;
 pub mod metrics;
 mod reply;

@@ -18,6 +18,7 @@ use crate::engine::{
     rejoin, settle, state_of, submit, tell_parent, tell_to_stop,
 };
 use crate::error::GatewayError;
+use crate::feed;
 use crate::store::runs::Run;
 use crate::store::sessions::{NewSession, Session};
 use crate::store::{agents, budgets, run_signals, runs, sessions, tape};
@@ -294,6 +295,7 @@ fn end(
     runs::charge(tx, run.id, charged, Amount::default())?;
     let history = sessions::take_history(tx, session.id, now)?;
     runs::set(tx, run.id, phase, None, Some((history, end)), now)?;
+    feed::ended(tx, run, (phase, end), now);
     run_signals::forget(tx, run.id)?;
     for open in approval::pending_of_run(tx, run.id)? {
         let state = palyra_common::runtime_contracts::ApprovalState::Cancelled;

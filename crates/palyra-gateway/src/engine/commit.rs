@@ -18,6 +18,7 @@ use super::children;
 use super::queue::{NewInput, Place, let_go, submit};
 use super::signal::Signal;
 use crate::error::GatewayError;
+use crate::feed;
 use crate::store::runs::{Advance, Run};
 use crate::store::sessions::{Ended, Session};
 use crate::store::tape::Line;
@@ -266,6 +267,9 @@ impl Commit {
     /// waits for it is told.
     fn end(&self, tx: &mut Tx<'_>, ended: &Ended, now: Timestamp) -> Result<(), Undo> {
         let run = &self.run;
+        if let Then::End(phase, end) = self.then {
+            feed::ended(tx, run, (phase, end), now);
+        }
         run_signals::forget(tx, run.id)?;
         // Only about calls of the last answer can there be any: before another, all are settled.
         if !self.state.calls.is_empty() {

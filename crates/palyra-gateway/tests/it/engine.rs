@@ -50,6 +50,7 @@ on_every_engine!(
     what_streams_is_seen_and_superseded,
     a_secret_that_comes_in_pieces_is_not_shown,
     a_tool_that_panics_ends_its_run_and_no_other,
+    the_feed_tells_of_runs_that_did_not_end_well,
 );
 
 async fn a_question_is_answered(world: World) {
@@ -452,5 +453,29 @@ async fn a_tool_that_panics_ends_its_run_and_no_other(world: World) {
     node.counting.panics.store(false, Ordering::SeqCst);
     let next = node.say(node.session().await, "hello").await;
     node.until(next, Phase::Completed).await;
+    node.stop().await;
+}
+
+async fn the_feed_tells_of_runs_that_did_not_end_well(world: World) {
+    let node = Node::start(&world).await;
+    let well = node.say(node.session().await, "hello").await;
+    node.until(well, Phase::Completed).await;
+    node.script.then(Says::Fails(RetryClass::Permanent));
+    let failed = node.say(node.session().await, "hello").await;
+    node.until(failed, Phase::Failed).await;
+    let begun = Arc::new(Notify::new());
+    node.script.then(Says::Hangs(begun.clone()));
+    let stopped = node.say(node.session().await, "hello").await;
+    begun.notified().await;
+    let at_rest = risky(&node).await;
+    for run in [stopped, at_rest] {
+        node.sessions.wish(run, Wish::Abort, "ann".to_owned(), None).await.unwrap();
+        node.until(run, Phase::Aborted).await;
+    }
+    let feed = palyra_storage::events::page_after(&world.db, 0, 100).await.unwrap().events;
+    let told = feed.into_iter().filter(|event| event.kind.starts_with("run."));
+    let told: Vec<_> = told.map(|event| (event.kind, event.subject)).collect();
+    let expected = [("run.failed", failed), ("run.aborted", stopped), ("run.aborted", at_rest)];
+    assert_eq!(told, expected.map(|(kind, run)| (kind.to_owned(), format!("run:{run}"))));
     node.stop().await;
 }
