@@ -17,7 +17,7 @@ use crate::reply::reply_envelope;
 
 /// What every platform takes in one message.
 const MAX_TEXT: usize = 2_000;
-/// An answer that is longer is cut: nobody reads it in a channel.
+/// An answer that is longer is cut, and says so: nobody reads it in a channel.
 const MAX_PARTS: usize = 16;
 /// What a model is told about a message that does not fit into its queue.
 const NOT_SENT: &str = "it was not sent: the queue of the channel is full; try again later";
@@ -101,14 +101,21 @@ impl Held {
             return Ok(None);
         };
         let reply_to = self.run.answers.as_deref().and_then(|id| id.parse().ok());
-        let parts: Vec<_> = CleanText::pieces(answer, MAX_TEXT, &*self.options.outgoing)
-            .into_iter()
-            .take(MAX_PARTS)
-            .map(|text| Operation::Send { text, reply_to: reply_to.clone() })
-            .collect();
-        if parts.is_empty() {
+        let mut texts = CleanText::pieces(answer, MAX_TEXT, &*self.options.outgoing);
+        if texts.is_empty() {
             return Ok(None);
         }
+        if texts.len() > MAX_PARTS {
+            texts.truncate(MAX_PARTS - 1);
+            let note = format!(
+                "[The answer is longer than {MAX_PARTS} messages, and was cut here: `palyra sessions \
+                 show {}` has all of it]",
+                self.run.session
+            );
+            texts.push(CleanText::of(&note, &*self.options.outgoing));
+        }
+        let part = |text| Operation::Send { text, reply_to: reply_to.clone() };
+        let parts = texts.into_iter().map(part).collect();
         let id = reply_envelope(self.run.id)?;
         let (connector, conversation) = (connector.clone(), conversation.clone());
         Ok(Some(Envelope { connector, id, conversation, parts, release: Release::AtOnce }))

@@ -5,7 +5,7 @@ use palyra_common::ids::{ConnectorId, EnvelopeId, RunId};
 use palyra_common::queue::QueueSettings;
 use palyra_common::runtime_contracts::{RunEnd, RunLifecyclePhase as Phase, ToolOutcome, Trust};
 use palyra_common::tape::{Input, TapeEvent};
-use palyra_connector_core::EntryKey;
+use palyra_connector_core::{EntryKey, Operation};
 use palyra_gateway::{NewInput, Place, Verdict, Wish, submit};
 use palyra_storage::SystemClock;
 use serde_json::json;
@@ -17,6 +17,7 @@ on_every_engine!(
     a_message_for_a_full_queue_is_not_sent_and_the_model_is_told,
     what_was_stopped_does_not_say_that_it_sent_what_it_did_not,
     an_answer_for_a_full_queue_waits,
+    an_answer_that_is_too_long_for_a_channel_says_where_all_of_it_is,
 );
 
 /// A connector with room for one message in each conversation.
@@ -143,5 +144,30 @@ async fn an_answer_for_a_full_queue_waits(world: World) {
     let ended = node.until(second, Phase::Completed).await;
     assert_eq!((ended.ended, node.script.times_asked()), (Some(RunEnd::Answered), 2));
     assert!(is_in_the_queue(&world, format!("run-{second}")).await);
+    node.stop().await;
+}
+
+async fn an_answer_that_is_too_long_for_a_channel_says_where_all_of_it_is(world: World) {
+    let settings = json!({});
+    world.connectors.add(small(), "echo", settings, QueueSettings::default(), None).await.unwrap();
+    let node = Node::start(&world).await;
+    for (words, parts) in [(16 * 400, 16), (16 * 400 + 1, 16)] {
+        let text: &'static str = "word ".repeat(words).leak();
+        node.script.then(Says::Text(text));
+        let run = ask_as_bob(&world).await;
+        node.until(run, Phase::Completed).await;
+        assert_eq!(node.answer(run).await.trim(), text.trim(), "the tape has all of it");
+        let envelope: EnvelopeId = format!("run-{run}").parse().unwrap();
+        assert_eq!(world.outbox.envelope(&small(), &envelope).await.unwrap().len(), parts);
+        let key = EntryKey { connector: small(), envelope, part: 15 };
+        let Operation::Send { text, .. } =
+            world.outbox.entry(&key).await.unwrap().unwrap().operation
+        else {
+            panic!()
+        };
+        let session = node.sessions.run(run).await.unwrap().session;
+        let where_it_is = format!("`palyra sessions show {session}`");
+        assert_eq!(text.as_str().contains(&where_it_is), words > 16 * 400, "{text:?}");
+    }
     node.stop().await;
 }
