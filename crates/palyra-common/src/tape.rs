@@ -110,6 +110,10 @@ impl TapeEvent {
     }
 }
 
+fn is_zero(tokens: &u64) -> bool {
+    *tokens == 0
+}
+
 /// Of what does not say how far it is trusted.
 fn unknown_trust() -> Trust {
     Trust::Untrusted
@@ -224,7 +228,10 @@ payloads! {
         input_tokens: u64,
         /// Tokens that it wrote.
         output_tokens: u64,
-        /// What it cost, in millionths of a dollar.
+        /// Tokens that have to be paid to others, which were asked before it in vain.
+        #[serde(default, skip_serializing_if = "is_zero")]
+        owed_tokens: u64,
+        /// What all of that cost, in millionths of a dollar.
         cost_micros: u64,
         /// The SHA-256 of what it was asked, in hexadecimal.
         prompt_sha256: String,

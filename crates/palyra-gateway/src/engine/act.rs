@@ -179,6 +179,8 @@ impl Held {
         let calls: Vec<_> = calls.collect();
         let not_made = calls.get(MOST_CALLS).map(|call| call.id.clone());
         let usage = completion.usage;
+        let owed = spent.tokens.saturating_sub(usage.input_tokens);
+        let owed = owed.saturating_sub(usage.output_tokens);
         let answer = ModelCompleted {
             turn,
             attempt,
@@ -193,6 +195,7 @@ impl Held {
             },
             input_tokens: usage.input_tokens,
             output_tokens: usage.output_tokens,
+            owed_tokens: owed,
             cost_micros: spent.micros,
             prompt_sha256: digest(request),
             trust: self.state.trust,

@@ -43,6 +43,7 @@ on_every_engine!(
     no_model_is_asked_once_the_budget_is_spent,
     no_model_is_asked_that_could_break_the_cap_of_its_run,
     what_was_worked_for_nothing_is_charged,
+    what_was_asked_in_vain_before_an_answer_counts,
     stopping_a_run_interrupts_the_model,
     stopping_a_run_interrupts_a_tool_whose_outcome_is_unknown,
     a_paused_run_goes_on_when_it_is_resumed,
@@ -322,6 +323,16 @@ async fn what_was_worked_for_nothing_is_charged(world: World) {
     node.script.price.store(1, Ordering::SeqCst);
     let next = node.say(session, "and now?").await;
     assert_eq!(node.until(next, Phase::Failed).await.ended, Some(RunEnd::BudgetSpent));
+    node.stop().await;
+}
+
+async fn what_was_asked_in_vain_before_an_answer_counts(world: World) {
+    let node = Node::start(&world).await;
+    let owed = Amount { tokens: 70, micros: 900 };
+    node.script.then(Says::After(owed, "at last"));
+    let run = node.say(node.session().await, "hello").await;
+    let ended = node.until(run, Phase::Completed).await;
+    assert_eq!((ended.tokens, ended.micros), (80, 900));
     node.stop().await;
 }
 

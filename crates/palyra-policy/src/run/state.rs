@@ -173,7 +173,8 @@ impl RunState {
         self.turns += 1;
         self.asked = None;
         self.attempts = 0;
-        self.charge(answer.input_tokens.saturating_add(answer.output_tokens), answer.cost_micros);
+        let own = answer.input_tokens.saturating_add(answer.output_tokens);
+        self.charge(own.saturating_add(answer.owed_tokens), answer.cost_micros);
         self.tool_calls =
             self.tool_calls.saturating_add(u32::try_from(answer.calls.len()).unwrap_or(u32::MAX));
         let asked = |call: &Call| CallState {

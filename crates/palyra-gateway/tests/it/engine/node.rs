@@ -51,6 +51,8 @@ impl Clock for Shifted {
 /// What the model says next.
 pub(super) enum Says {
     Text(&'static str),
+    /// After others were asked in vain, which has to be paid.
+    After(Amount, &'static str),
     /// As long as it may be, and no longer.
     Cut(&'static str),
     /// Something, and then it uses tools.
@@ -123,6 +125,10 @@ impl Thinker for Script {
                     None => Ok(self.thought("nothing", Vec::new())),
                 },
                 Some(Says::Text(text)) => Ok(self.thought(text, Vec::new())),
+                Some(Says::After(owed, text)) => {
+                    let Thought { completion, spent } = self.thought(text, Vec::new());
+                    Ok(Thought { completion, spent: spent.plus(owed) })
+                }
                 Some(Says::Cut(text)) => {
                     let mut thought = self.thought(text, Vec::new());
                     thought.completion.finish = FinishReason::Length;
