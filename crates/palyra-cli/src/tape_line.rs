@@ -27,7 +27,9 @@ pub(crate) fn said(entry: &TapeEntry) -> String {
             let calls: Vec<_> = answer.calls.iter().map(|call| call.tool.as_str()).collect();
             let calls =
                 if calls.is_empty() { String::new() } else { format!(" [{}]", calls.join(", ")) };
-            format!("{}{calls}: {}", answer.model, answer.text)
+            let instead: String =
+                answer.passed_over.iter().map(|who| format!(" instead of {who},")).collect();
+            format!("{}{instead}{calls}: {}", answer.model, answer.text)
         }
         TapeEvent::ToolProposed(proposed) => format!("{}: {}", proposed.tool, proposed.summary),
         TapeEvent::ToolGated(gated) => {

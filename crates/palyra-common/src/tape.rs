@@ -218,6 +218,9 @@ payloads! {
         attempt: u32,
         /// Which model gave it.
         model: String,
+        /// Models of the agent that could not be had before it, each with why.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        passed_over: Vec<String>,
         /// What it said.
         text: String,
         /// Which tools it wants called.

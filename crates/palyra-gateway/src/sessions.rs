@@ -138,10 +138,9 @@ impl Sessions {
 
     /// Names a conversation.
     pub async fn rename(&self, id: SessionId, title: String) -> Result<Session, GatewayError> {
-        let now = self.clock.now();
         let rename = move |tx: &mut Tx<'_>| -> Result<Session, GatewayError> {
             sessions::lock(tx, id)?.ok_or(GatewayError::NoSession(id))?;
-            sessions::rename(tx, id, &title, now)?;
+            sessions::rename(tx, id, &title)?;
             sessions::one(tx, id)?.ok_or(GatewayError::NoSession(id))
         };
         self.db.try_write(rename).await

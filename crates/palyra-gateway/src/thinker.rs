@@ -64,7 +64,9 @@ impl Thinker for ModelThinker {
             let own = Amount { tokens, micros: cost(usage, price).0 };
             let spent = owed.fold(own, Amount::plus);
             metrics::answered(answer.by.as_str(), usage, spent.micros);
-            Ok(Thought { completion: answer.completion, spent })
+            let passed_over = answer.passed_over.iter();
+            let passed_over = passed_over.map(|of| format!("{}: {}", of.model, of.error)).collect();
+            Ok(Thought { completion: answer.completion, passed_over, spent })
         }
         .boxed()
     }

@@ -61,6 +61,40 @@ fn err_of(process: &Process) -> String {
 }
 
 #[test]
+fn it_goes_on_where_something_was_said_last_and_somebody_answers() {
+    let world = World::new();
+    let _daemon = world.palyrad();
+    let session = |arguments: &[&str]| {
+        let said = world.palyra(&[&["chat", "--json"], arguments].concat()).expect(0).json();
+        said["session"].as_str().unwrap().to_owned()
+    };
+    let (first, second) = (session(&["--new", "one"]), session(&["--new", "two"]));
+    world.palyra(&["sessions", "rename", &first, "another name"]).expect(0);
+    assert_eq!(session(&["three"]), second, "a name is nothing that was said");
+    world.palyra(&["agents", "add", "ops"]).expect(0);
+    session(&["--agent", "ops", "four"]);
+    world.palyra(&["agents", "remove", "ops", "--yes"]).expect(0);
+    assert_eq!(session(&["five"]), second, "nobody would answer there");
+    world.palyra(&["chat", "--agent", "ops", "six"]).expect(5);
+}
+
+#[test]
+fn it_tells_that_another_model_answers() {
+    let world = World::new();
+    let sim = ModelSim::start().unwrap();
+    world.thinks_with(&sim);
+    let file = world.data_dir().join("palyra.toml");
+    let config = std::fs::read_to_string(&file).unwrap();
+    std::fs::write(&file, config.replace("[\"sim\"]", "[\"sim\", \"offline\"]")).unwrap();
+    let _daemon = world.palyrad();
+    world.palyra_reading(&["secrets", "set", "sim"], b"sk-1").expect(0);
+    drop(sim);
+    let run = world.palyra(&["chat", "hello"]).expect(0);
+    assert!(run.out.starts_with("Hello. This is the offline model"), "{run:?}");
+    assert!(run.err.contains("offline answers instead of sim: "), "{run:?}");
+}
+
+#[test]
 fn it_answers_and_goes_on_in_the_same_conversation() {
     let world = World::new();
     let _daemon = world.palyrad();

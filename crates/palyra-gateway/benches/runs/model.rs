@@ -77,7 +77,7 @@ fn thought(text: String, calls: Vec<ToolCall>) -> Thought {
     let finish = if calls.is_empty() { FinishReason::Stop } else { FinishReason::ToolCalls };
     let usage = Usage { input_tokens: 70, output_tokens: 30, cached_input_tokens: 0 };
     let completion = Completion { text, calls, finish, usage, model: "instant".to_owned() };
-    Thought { completion, spent: Amount { tokens: 100, micros: 100 } }
+    Thought { completion, passed_over: Vec::new(), spent: Amount { tokens: 100, micros: 100 } }
 }
 
 fn call(tool: &str) -> ToolCall {

@@ -165,7 +165,7 @@ impl Held {
     }
 
     fn answered(&mut self, turn: u32, attempt: u32, request: &ModelRequest, thought: Thought) {
-        let Thought { completion, spent } = thought;
+        let Thought { completion, passed_over, spent } = thought;
         let clean = |text: &str| self.clean(text);
         let call = |(n, call): (usize, palyra_models::ToolCall)| Call {
             // Providers reuse ids, and some give none.
@@ -185,6 +185,7 @@ impl Held {
             turn,
             attempt,
             model: completion.model,
+            passed_over: passed_over.iter().map(|who| clean(who)).collect(),
             text: clean(&completion.text),
             calls,
             finish: match completion.finish {

@@ -36,6 +36,8 @@ pub trait Thinker: Send + Sync {
 pub struct Thought {
     /// The answer.
     pub completion: Completion,
+    /// Who could not be had before, each with why.
+    pub passed_over: Vec<String>,
     /// What it cost.
     pub spent: Amount,
 }

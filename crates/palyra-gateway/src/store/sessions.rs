@@ -46,7 +46,8 @@ const END_RUN: Sql = sql!(
      WHERE id = $1 RETURNING next_history, next_run - next_history, holder"
 );
 
-const RENAME: Sql = sql!("UPDATE sessions SET title = $2, changed_at = $3 WHERE id = $1");
+/// What it is called does not change when something was said in it.
+const RENAME: Sql = sql!("UPDATE sessions SET title = $2 WHERE id = $1");
 
 /// What is said under its key from now on begins another one.
 const ARCHIVE: Sql =
@@ -198,13 +199,8 @@ pub(crate) fn end_run(
     })
 }
 
-pub(crate) fn rename(
-    tx: &mut Tx<'_>,
-    id: SessionId,
-    title: &str,
-    now: Timestamp,
-) -> Result<(), StorageError> {
-    tx.execute(&RENAME, params![text(id), title, now]).map(drop)
+pub(crate) fn rename(tx: &mut Tx<'_>, id: SessionId, title: &str) -> Result<(), StorageError> {
+    tx.execute(&RENAME, params![text(id), title]).map(drop)
 }
 
 pub(crate) fn archive(tx: &mut Tx<'_>, id: SessionId, now: Timestamp) -> Result<(), StorageError> {

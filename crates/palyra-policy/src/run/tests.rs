@@ -102,6 +102,7 @@ fn answer(turn: u32, text: &str, tools: &[&str]) -> TapeEvent {
         finish: if tools.is_empty() { ModelFinish::Stop } else { ModelFinish::ToolCalls },
         input_tokens: 3,
         output_tokens: 4,
+        passed_over: Vec::new(),
         owed_tokens: 0,
         cost_micros: 5,
         prompt_sha256: String::new(),

@@ -44,7 +44,12 @@ pub(super) async fn run(context: &Context, arguments: Arguments) -> Outcome {
     let test = patiently(out, async || client.test_channel(&channel, &message).await).await?;
     let Some(reply) = &test.reply else {
         let why = test.reason.map_or("it is decided later", RouteReason::as_str);
-        let told = format!("Nobody answers: {why}. See `palyra router rules list`.\n");
+        let is_off = test.reason == Some(RouteReason::ConnectorDisabled);
+        let next = match is_off {
+            true => format!("palyra channels enable {channel}"),
+            false => "palyra router rules list".to_owned(),
+        };
+        let told = format!("Nobody answers: {why}. See `{next}`.\n");
         out.show(&json!({ "test": test, "reply": null }), |_, _| told)?;
         return Err(Failure::Faults);
     };

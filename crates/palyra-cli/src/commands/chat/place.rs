@@ -2,6 +2,7 @@
 
 use palyra_client::{Client, ClientError};
 use palyra_common::api::{AgentSession, NewSession, SessionSurface};
+use palyra_common::error::ErrorCode;
 use palyra_common::ids::{AgentId, SessionId};
 
 use crate::failure::Failure;
@@ -70,8 +71,13 @@ async fn last(
         let fits = |session: &AgentSession| {
             session.surface == "cli" && agent.is_none_or(|agent| *agent == session.agent)
         };
-        if let Some(found) = page.items.into_iter().find(fits) {
-            return Ok(Some(found));
+        for found in page.items.into_iter().filter(fits) {
+            // Nobody answers any more in a conversation with an agent that was removed.
+            match client.agent(&found.agent).await {
+                Err(error) if is_gone(&error) && agent.is_none() => {}
+                Err(error) => return Err(error),
+                Ok(_) => return Ok(Some(found)),
+            }
         }
         after = page.next;
         if after.is_none() {
@@ -79,4 +85,9 @@ async fn last(
         }
     }
     Ok(None)
+}
+
+fn is_gone(error: &ClientError) -> bool {
+    let not_found = ErrorCode::CommonNotFound.as_str();
+    matches!(error, ClientError::Refused(envelope) if envelope.code() == not_found)
 }

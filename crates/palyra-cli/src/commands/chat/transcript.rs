@@ -54,7 +54,8 @@ impl Transcript {
             TapeEvent::ModelDelta(delta) => self.delta(delta),
             TapeEvent::ModelAbandoned(lost) => {
                 let mut pieces = self.drop_live();
-                let what = format!("trying again: {}", short(&lost.reason, WHY_CHARS));
+                // Whether there is another attempt is told by what follows.
+                let what = format!("no answer: {}", short(&lost.reason, WHY_CHARS));
                 pieces.push(Piece::Line(Tone::Quiet, what));
                 pieces
             }
@@ -69,7 +70,12 @@ impl Transcript {
                 if !text.is_empty() {
                     text.clone_into(&mut self.said);
                 }
-                vec![Piece::Live(text.to_owned()), Piece::Settled]
+                let instead = answer.passed_over.iter().map(|who| {
+                    let model = short(&answer.model, WHY_CHARS);
+                    let what = format!("{model} answers instead of {}", short(who, WHY_CHARS));
+                    Piece::Line(Tone::Quiet, what)
+                });
+                instead.chain([Piece::Live(text.to_owned()), Piece::Settled]).collect()
             }
             TapeEvent::ToolProposed(proposed) => {
                 let what = format!("{}: {}", proposed.tool, short(&proposed.summary, WHY_CHARS));

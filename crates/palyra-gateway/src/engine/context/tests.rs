@@ -51,6 +51,7 @@ fn wants(turn: u32, calls: usize) -> TapeEvent {
         finish: ModelFinish::ToolCalls,
         input_tokens: 0,
         output_tokens: 0,
+        passed_over: Vec::new(),
         owed_tokens: 0,
         cost_micros: 0,
         prompt_sha256: String::new(),

@@ -98,6 +98,7 @@ impl Script {
         let micros = u64::from(self.price.load(Ordering::SeqCst));
         Thought {
             completion: Completion { text, calls, finish, usage, model },
+            passed_over: Vec::new(),
             spent: Amount { tokens: 10, micros },
         }
     }
@@ -126,8 +127,8 @@ impl Thinker for Script {
                 },
                 Some(Says::Text(text)) => Ok(self.thought(text, Vec::new())),
                 Some(Says::After(owed, text)) => {
-                    let Thought { completion, spent } = self.thought(text, Vec::new());
-                    Ok(Thought { completion, spent: spent.plus(owed) })
+                    let thought = self.thought(text, Vec::new());
+                    Ok(Thought { spent: thought.spent.plus(owed), ..thought })
                 }
                 Some(Says::Cut(text)) => {
                     let mut thought = self.thought(text, Vec::new());
