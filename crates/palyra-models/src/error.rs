@@ -90,10 +90,12 @@ pub enum Problem {
     #[error("it did not answer in time")]
     TimedOut,
     /// It failed several times and is left alone.
-    #[error("it failed before and is left alone{}", told(Some(*retry_after)))]
+    #[error("it is left alone{}: {why}", told(Some(*retry_after)))]
     Paused {
         /// For how long.
         retry_after: Duration,
+        /// What went wrong last.
+        why: String,
     },
     /// The key is not accepted.
     #[error("it does not accept the key{said}")]
@@ -184,7 +186,7 @@ impl Problem {
             Self::RateLimited { retry_after, .. } | Self::Overloaded { retry_after, .. } => {
                 *retry_after
             }
-            Self::Paused { retry_after } => Some(*retry_after),
+            Self::Paused { retry_after, .. } => Some(*retry_after),
             _ => None,
         }
     }
@@ -263,7 +265,9 @@ impl ModelError {
 }
 
 fn told(retry_after: Option<Duration>) -> String {
-    retry_after.map(|wait| format!(" for {wait}")).unwrap_or_default()
+    // Nobody waits by the millisecond.
+    let seconds = |wait: Duration| Duration::from_secs(wait.as_millis().div_ceil(1_000));
+    retry_after.map(|wait| format!(" for {}", seconds(wait))).unwrap_or_default()
 }
 
 fn meant(nearest: Option<&ModelName>) -> String {

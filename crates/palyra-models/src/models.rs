@@ -224,10 +224,10 @@ impl Models {
         let Some(gate) = self.providers.get(&entry.info.provider) else {
             return Err(wrong("a provider has a gate"));
         };
-        let pass = gate.enter(&*self.clock).map_err(|retry_after| ModelError::Call {
+        let pass = gate.enter(&*self.clock).map_err(|(retry_after, why)| ModelError::Call {
             provider: entry.info.provider.clone(),
             model: entry.info.model.clone(),
-            problem: Problem::Paused { retry_after },
+            problem: Problem::Paused { retry_after, why },
         })?;
         sink.restart_if_heard();
         let request = adapt::to_model(request, &entry.info);

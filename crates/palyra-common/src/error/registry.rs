@@ -315,7 +315,7 @@ error_codes! {
         hint: "Check that `models.providers.NAME.kind` and `base_url` belong together: an address of the openai kind mostly ends in /v1.";
     ModelsPaused = "models/paused", Retryable,
         means: "the provider of the model has failed several times and is left alone for a while",
-        hint: "Nothing to do: it is tried again by itself. The log and `palyra models list` tell why it failed.";
+        hint: "Nothing to do: it is tried again by itself. The message says why it failed.";
     ModelsAllUnavailable = "models/all_unavailable", Retryable,
         means: "none of the models in the list could be used",
         hint: "Nothing to do: they are tried again. The message names each of them with its problem.";

@@ -13,6 +13,8 @@ use crate::error::ModelError;
 pub(super) struct Gate {
     rules: Rules,
     breaker: Mutex<Breaker>,
+    /// What went wrong last.
+    why: Mutex<String>,
 }
 
 /// How a provider is.
@@ -47,17 +49,20 @@ pub(super) struct Pass<'a> {
 
 impl Gate {
     pub(super) fn new(rules: Rules) -> Self {
-        Self { rules, breaker: Mutex::default() }
+        Self { rules, breaker: Mutex::default(), why: Mutex::default() }
     }
 
-    /// Lets a call through, or says how long to wait.
-    pub(super) fn enter<'a>(&'a self, clock: &'a dyn Clock) -> Result<Pass<'a>, Duration> {
+    /// Lets a call through, or says how long to wait, and for what.
+    pub(super) fn enter<'a>(
+        &'a self,
+        clock: &'a dyn Clock,
+    ) -> Result<Pass<'a>, (Duration, String)> {
         let mut breaker = self.breaker();
         let (next, verdict) = ask(*breaker, &self.rules, clock.now());
         *breaker = next;
         match verdict {
             Verdict::Go => Ok(Pass { gate: self, clock, outcome: Outcome::Abandoned }),
-            Verdict::Wait(wait) => Err(wait),
+            Verdict::Wait(wait) => Err((wait, self.why().clone())),
         }
     }
 
@@ -73,6 +78,10 @@ impl Gate {
         ProviderStatus { name: name.to_owned(), state, retry_after }
     }
 
+    fn why(&self) -> MutexGuard<'_, String> {
+        self.why.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
     fn breaker(&self) -> MutexGuard<'_, Breaker> {
         self.breaker.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -82,6 +91,9 @@ impl Pass<'_> {
     /// Says what came of the call.
     pub(super) fn leave(mut self, error: Option<&ModelError>) {
         self.outcome = error.map_or(Outcome::Answered, outcome);
+        if let Some(ModelError::Call { problem, .. }) = error {
+            *self.gate.why() = problem.to_string();
+        }
     }
 }
 

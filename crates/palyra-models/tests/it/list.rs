@@ -143,6 +143,8 @@ async fn who_keeps_failing_is_left_alone_and_tried_again() {
     }
     let error = world.ask(&hello()).await.unwrap_err();
     assert_eq!(error.code(), ErrorCode::ModelsPaused);
+    let told = error.to_string();
+    assert!(told.contains("it is left alone for 10s: it has a failure of its own"), "{told}");
     assert_eq!(error.retry_after(), Some(Duration::from_secs(10)));
     assert_eq!(world.a.asked().len(), 3, "it was not asked");
     let paused = &world.models.providers()[0];
