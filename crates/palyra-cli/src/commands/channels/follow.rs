@@ -78,7 +78,10 @@ fn is_moving(state: &MessageState) -> bool {
 pub(crate) fn text(out: &Output, state: &MessageState) -> String {
     let mut text = String::new();
     if state.parts.is_empty() {
-        text.push_str("the agent has not answered yet\n");
+        text.push_str(
+            "the agent has not answered yet; `palyra approvals list` tells whether it asks \
+             somebody\n",
+        );
     }
     for part in &state.parts {
         let tone = match part.state {
