@@ -135,6 +135,7 @@ fn dies_at((boundary, way): (&str, Way), world: &mut World) {
     assert!(counts.delivered > 0);
     assert_eq!(counts.given_up, 0, "nothing dies more than twice here");
     world.stop(daemon);
+    Rows::look(world.rows(), async |rows| rows.check_deliveries().await);
 }
 
 /// At all of them that there are for this platform, and `chosen`.

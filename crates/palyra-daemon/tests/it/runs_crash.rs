@@ -8,6 +8,7 @@ mod talk;
 use std::time::{Duration, Instant};
 
 use palyra_gateway::Verdict;
+use palyra_testkit::crash::CrashPlan;
 use palyra_testkit::model_sim::{Fault, Gate, echo};
 use palyra_testkit::seed::{Seed, rounds};
 use rustix::process::{Pid, Signal, kill_process};
@@ -61,6 +62,44 @@ fn postgres_keeps_runs_through_crashes_at_random() {
     // What a node had when it died waits until its lease is over.
     let longest = LEASE_TTL + Duration::from_secs(1);
     killed_at_random(Engine::Postgres, longest, rounds(6, 120));
+}
+
+/// Dies on both sides of a call that changes a file and has its yes: whether it was made is not known
+/// then, so it is made again only after another one.
+fn dies_around_a_call(engine: Engine, verdicts: &[Verdict]) {
+    let mut talk = Talk::new(engine);
+    for (boundary, done) in [("run.before_tools", 0), ("run.after_tools", 1)] {
+        for verdict in verdicts {
+            let name = name(talk.world.handed_in);
+            let daemon = talk.world.start(None);
+            assert!(talk.say(&daemon, Kind::Patch));
+            talk.world.await_quiet(&daemon);
+            talk.world.stop(daemon);
+            assert_eq!(talk.decide(|| Some(Verdict::Approve)), 1, "{boundary}");
+            let plan = CrashPlan::at(boundary);
+            plan.expect_crash(&mut talk.world.begin_to_start(&plan), LIMIT).unwrap();
+            assert_eq!(talk.changes(&name), done, "{boundary}");
+            let daemon = talk.world.start(None);
+            talk.world.await_quiet(&daemon);
+            talk.world.stop(daemon);
+            assert_eq!(talk.changes(&name), done, "{boundary}: made again, and nobody said so");
+            assert_eq!(talk.decide(|| Some(*verdict)), 1, "{boundary}: nobody was asked");
+            talk.settle(*verdict);
+            let again = usize::from(*verdict == Verdict::Approve);
+            assert_eq!(talk.changes(&name), done + again, "{boundary}, {verdict:?}");
+        }
+    }
+    talk.check();
+}
+
+#[test]
+fn a_crash_around_a_call_leaves_it_to_a_human() {
+    dies_around_a_call(Engine::Sqlite, &[Verdict::Approve, Verdict::Deny]);
+}
+
+#[test]
+fn postgres_leaves_a_call_to_a_human_after_a_crash_around_it() {
+    dies_around_a_call(Engine::Postgres, &[Verdict::Approve]);
 }
 
 /// Killed while somebody watches, who comes back with the number of the last event seen.

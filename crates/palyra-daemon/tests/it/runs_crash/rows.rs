@@ -5,7 +5,8 @@ use std::sync::Arc;
 
 use palyra_common::ids::{ApprovalId, RunId};
 use palyra_common::runtime_contracts::{
-    ApprovalState, GateDecision, GateReason, RunLifecyclePhase as Phase, ToolEffect, ToolOutcome,
+    ApprovalState, GateDecision, GateReason, OutboxState, RunLifecyclePhase as Phase, ToolEffect,
+    ToolOutcome,
 };
 use palyra_common::tape::{TapeEntry, TapeEvent};
 use palyra_gateway::{Answer, Approvals, Run, Sessions, Verdict};
@@ -66,6 +67,13 @@ impl Rows {
         }
     }
 
+    /// Looks at what all tapes say became of messages, when nothing is left to do.
+    pub(crate) async fn check_deliveries(&self) {
+        for (_, tape) in self.tapes().await.values() {
+            deliveries(tape);
+        }
+    }
+
     /// Whether some run has not ended, or not as far as it gets without a human.
     pub(crate) async fn is_busy(&self) -> bool {
         for phase in [Phase::Queued, Phase::Running] {
@@ -75,6 +83,25 @@ impl Rows {
         }
         false
     }
+}
+
+/// What became of the messages of a run: of each its tape says so once.
+pub(super) fn deliveries(tape: &[TapeEntry]) -> Vec<OutboxState> {
+    let (mut sent, mut settled, mut states) = (Vec::new(), Vec::new(), Vec::new());
+    for entry in tape {
+        match &entry.event {
+            TapeEvent::DeliveryEnqueued(message) => sent.push(&message.envelope),
+            TapeEvent::DeliverySettled(message) => {
+                settled.push(&message.envelope);
+                states.push(message.state);
+            }
+            _ => {}
+        }
+    }
+    sent.sort();
+    settled.sort();
+    assert_eq!(sent, settled, "{tape:#?}");
+    states
 }
 
 /// How often a run made calls that change something, and how often it was allowed to: each call

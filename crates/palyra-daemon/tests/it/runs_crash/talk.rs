@@ -5,13 +5,12 @@ use std::time::Duration;
 
 use palyra_common::ids::ApprovalId;
 use palyra_common::runtime_contracts::{ApprovalState, OutboxState, ToolOutcome};
-use palyra_common::tape::{TapeEntry, TapeEvent};
 use palyra_gateway::Verdict;
 use palyra_testkit::model_sim::{Fault, MODEL, ModelSim, echo};
 use palyra_testkit::seed::Rng;
 use serde_json::{Value, json};
 
-use super::rows::{Rows, ended, side_effects};
+use super::rows::{Rows, deliveries, ended, side_effects};
 use crate::channels_crash::world::{Answers, CONVERSATIONS, Engine, Memory, Platform, World, name};
 use crate::daemon::Daemon;
 
@@ -304,7 +303,8 @@ impl Talk {
                 };
                 assert!(is_true, "{answers} is {how:?}, with {changes} changes: {tape:#?}");
             }
-            check_deliveries(&tape);
+            let fates = deliveries(&tape);
+            assert!(fates.iter().all(|fate| *fate == OutboxState::Delivered), "{tape:#?}");
             // What goes out through a queue is never in doubt.
             let sent = |(tool, how): &&(String, ToolOutcome)| {
                 tool == "channel.send" && *how == ToolOutcome::Done
@@ -325,24 +325,6 @@ impl Talk {
             assert_eq!(runs, 1, "{name} is answered by {runs} runs");
         }
     }
-}
-
-/// Of each message that a run has sent its tape says once what became of it.
-fn check_deliveries(tape: &[TapeEntry]) {
-    let (mut sent, mut arrived) = (Vec::new(), Vec::new());
-    for entry in tape {
-        match &entry.event {
-            TapeEvent::DeliveryEnqueued(message) => sent.push(&message.envelope),
-            TapeEvent::DeliverySettled(message) => {
-                assert_eq!(message.state, OutboxState::Delivered, "{tape:#?}");
-                arrived.push(&message.envelope);
-            }
-            _ => {}
-        }
-    }
-    sent.sort();
-    arrived.sort();
-    assert_eq!(sent, arrived, "{tape:#?}");
 }
 
 fn decided_by(verdict: Verdict) -> ApprovalState {
