@@ -12,6 +12,7 @@ mod value;
 mod view;
 
 use std::net::{Ipv4Addr, SocketAddr};
+use std::path::PathBuf;
 
 use palyra_common::DeploymentProfile;
 use palyra_common::time::Duration;
@@ -52,6 +53,8 @@ pub(crate) struct Config {
     pub(crate) vault: VaultConfig,
     /// The models that agents think with. Without any provider there is offline, which is no AI.
     pub(crate) models: ModelsConfig,
+    /// Where agents work.
+    pub(crate) agents: AgentsConfig,
     /// How much work agents are given at once.
     pub(crate) runs: RunsConfig,
     /// What agents may reach on the web.
@@ -183,6 +186,23 @@ impl Default for GrpcConfig {
     }
 }
 
+/// Section `[agents]`.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub(crate) struct AgentsConfig {
+    /// Where the files of agents are, in a folder for each of them: an absolute folder. Empty: folder
+    /// workspaces in the data directory. Nodes that share a database have to share this too: any of
+    /// them may go on with a run. Nothing is moved when it changes.
+    pub(crate) workspaces: PathBuf,
+}
+
+impl AgentsConfig {
+    /// The folder of their own that files of agents are kept in, if they are kept in one.
+    pub(crate) fn workspaces_folder(&self) -> Option<PathBuf> {
+        Some(self.workspaces.clone()).filter(|folder| !folder.as_os_str().is_empty())
+    }
+}
+
 /// Section `[runs]`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
@@ -294,6 +314,9 @@ impl Config {
         self.vault.check().map_err(|error| Failure::Option { what: error.to_string() })?;
         self.models.check().map_err(|error| Failure::Option { what: error.to_string() })?;
         self.net.check().map_err(|error| Failure::Option { what: error.to_string() })?;
+        if self.agents.workspaces_folder().is_some_and(|folder| folder.is_relative()) {
+            return Err(Failure::Option { what: "agents.workspaces is an absolute path".into() });
+        }
         if !(1..=4_096).contains(&self.runs.capacity) {
             return Err(Failure::Option { what: "runs.capacity is from 1 to 4096".into() });
         }

@@ -81,8 +81,8 @@ fn given_value(key: &str, value: &str) -> Result<String, Failure> {
 fn outside(config: &Config) -> Outside {
     let key = config.vault.key_file.parent().map(Path::to_owned);
     let key = key.filter(|folder| !folder.as_os_str().is_empty());
-    let folders = config.storage.blobs_folder().into_iter().chain(key).collect();
-    Outside { folders, s3: config.storage.blobs_on_s3() }
+    let named = [config.storage.blobs_folder(), config.agents.workspaces_folder(), key];
+    Outside { folders: named.into_iter().flatten().collect(), s3: config.storage.blobs_on_s3() }
 }
 
 fn can_be_used(loaded: &Loaded) {

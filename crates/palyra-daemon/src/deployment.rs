@@ -9,6 +9,7 @@ use crate::failure::Failure;
 /// Refuses a profile whose nodes would not share what they have to.
 pub(crate) fn check(config: &Config) -> Result<(), Failure> {
     let (profile, storage) = (config.deployment.profile, &config.storage);
+    let workspaces = config.agents.workspaces_folder();
     let lacking = match profile.spec().storage.engine {
         StorageEngine::Sqlite => return Ok(()),
         StorageEngine::Postgres if storage.url.is_empty() => {
@@ -17,11 +18,15 @@ pub(crate) fn check(config: &Config) -> Result<(), Failure> {
         StorageEngine::Postgres if storage.blobs.is_empty() => {
             "storage.blobs is empty, so blobs would be in the data directory of this node"
         }
+        StorageEngine::Postgres if workspaces.is_none() => {
+            "agents.workspaces is empty, so files of agents would be in the data directory of this node"
+        }
         StorageEngine::Postgres => return Ok(()),
     };
     let what = format!(
-        "deployment.profile is {profile}, whose nodes share a Postgres (storage.url) and the place of \
-         their blobs (storage.blobs), and {lacking}; set both first, or the profile to local or single-vm"
+        "deployment.profile is {profile}, whose nodes share a Postgres (storage.url), the place of their \
+         blobs (storage.blobs) and the files of agents (agents.workspaces), and {lacking}; set all of \
+         them first, or the profile to local or single-vm"
     );
     Err(Failure::Option { what })
 }

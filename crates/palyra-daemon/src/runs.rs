@@ -26,7 +26,7 @@ use keys::KeysOfVault;
 pub(crate) use reload::Thinking;
 use web::Web;
 
-/// Where agents keep files, in the data directory.
+/// Where agents keep files in the data directory, unless they do elsewhere.
 const WORKSPACES: &str = "workspaces";
 
 /// What the platform of runs is made with.
@@ -72,7 +72,8 @@ impl RunPlatform {
             clock: clock.clone(),
             outgoing: outgoing.clone(),
             fetcher: Arc::new(Web::new(&config.net)?),
-            workspaces: data_dir.join(WORKSPACES),
+            workspaces: (config.agents.workspaces_folder())
+                .unwrap_or_else(|| data_dir.join(WORKSPACES)),
         });
         let streams = Streams::new(db.clone());
         let engine = Engine::new(EngineOptions {

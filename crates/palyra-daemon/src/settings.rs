@@ -104,9 +104,9 @@ pub(crate) fn outcome(after: &Loaded, keys: &[String], not_set: Vec<String>) -> 
 /// is reached and sends people to log in: whoever may change the configuration from elsewhere must
 /// gain neither the daemon's user by it nor the owner's login.
 pub(crate) fn is_for_local_owner(key: &str) -> bool {
-    // The address of a provider is where its key is sent to. What agents may reach besides the web is
-    // what keeps them out of the house.
-    let sections = ["vault.", "storage.", "http.", "grpc.", "models.providers", "net."];
+    // The address of a provider is where its key is sent to. What agents may reach besides the web, and
+    // where they may write, is what keeps them out of the house.
+    let sections = ["vault.", "storage.", "http.", "grpc.", "models.providers", "net.", "agents."];
     sections.iter().any(|section| key.starts_with(section))
 }
 

@@ -445,19 +445,22 @@ fn a_profile_is_set_after_what_it_demands() {
     let profile = ["config", "set", "deployment.profile", "worker-enabled", "--json"];
     let url = ["config", "set", "storage.url", "postgres://anna@127.0.0.1:1/x"];
     let blobs = ["config", "set", "storage.blobs", "/srv/blobs"];
+    let files = ["config", "set", "agents.workspaces", "/srv/files"];
     let check = || {
         let refused = world.palyra(&profile).expect(2);
         assert_eq!(refused.error_code(), "config/invalid");
-        for part in ["storage.url is empty", "storage.blobs", "first"] {
+        for part in ["storage.url is empty", "storage.blobs", "agents.workspaces", "first"] {
             assert!(refused.err.contains(part), "{part}: {refused:?}");
         }
         assert!(!file.exists());
-        for set in [&url[..], &blobs, &profile] {
+        for set in [&url[..], &blobs, &files, &profile] {
             world.palyra(set).expect(0);
         }
         let before = std::fs::read_to_string(&file).unwrap();
-        let refused = world.palyra(&["config", "unset", "storage.blobs", "--json"]).expect(2);
-        assert_eq!(refused.error_code(), "config/invalid");
+        for needed in ["storage.blobs", "agents.workspaces"] {
+            let refused = world.palyra(&["config", "unset", needed, "--json"]).expect(2);
+            assert_eq!(refused.error_code(), "config/invalid");
+        }
         assert_eq!(std::fs::read_to_string(&file).unwrap(), before);
         // What was written by hand is repaired one by one.
         std::fs::write(&file, "[deployment]\nprofile = \"worker-enabled\"\n").unwrap();
@@ -465,6 +468,7 @@ fn a_profile_is_set_after_what_it_demands() {
         world.palyra(&profile).expect(2);
         world.palyra(&url).expect(0);
         world.palyra(&blobs).expect(0);
+        world.palyra(&files).expect(0);
         world.palyra(&["config", "validate"]).expect(0);
         std::fs::remove_file(&file).unwrap();
     };

@@ -377,10 +377,12 @@ fn variables_that_the_service_would_not_have_are_refused() {
 #[test]
 fn the_unit_opens_the_folders_that_the_configuration_names() {
     let world = World::new();
-    let [blobs, keys, other] = ["blobs", "keys", "other"].map(|name| world.home().join(name));
+    let [blobs, keys, files, other] =
+        ["blobs", "keys", "files", "other"].map(|name| world.home().join(name));
     let key = keys.join("key");
     world.palyra(&["config", "set", "storage.blobs", blobs.to_str().unwrap()]).expect(0);
     world.palyra(&["config", "set", "vault.key_file", key.to_str().unwrap()]).expect(0);
+    world.palyra(&["config", "set", "agents.workspaces", files.to_str().unwrap()]).expect(0);
     let install = || world.palyra(&["daemon", "install", "--no-start"]).expect(1);
     let service = || {
         let report = world.palyra(&["doctor", "--json"]).expect(7).json();
@@ -389,7 +391,7 @@ fn the_unit_opens_the_folders_that_the_configuration_names() {
     };
     install();
     let text = std::fs::read_to_string(unit_of(&world)).unwrap();
-    for folder in [&blobs, &keys] {
+    for folder in [&blobs, &keys, &files] {
         assert!(text.contains(&format!("ReadWritePaths=-\"{}\"\n", folder.display())), "{text}");
         assert_eq!(folder.metadata().unwrap().permissions().mode() & 0o777, 0o700);
     }

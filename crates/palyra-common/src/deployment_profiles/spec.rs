@@ -105,6 +105,7 @@ const WORKER_ENABLED: ProfileSpec = ProfileSpec {
         PreflightCheck::PostgresVersion,
         PreflightCheck::PostgresLatency,
         PreflightCheck::BlobRoundTrip,
+        PreflightCheck::Workspaces,
         PreflightCheck::LeaseRoundTrip,
         PreflightCheck::NodeId,
     ],

@@ -127,6 +127,8 @@ runtime_contract_enum! {
         PostgresLatency = "postgres_latency",
         /// The place of blobs can be opened; what is put there comes back and can be deleted.
         BlobRoundTrip = "blob_round_trip",
+        /// What is written where the files of agents are can be read and deleted again.
+        Workspaces = "workspaces",
         /// A lease can be taken, renewed and given back. Not tried before a start has made the schema.
         LeaseRoundTrip = "lease_round_trip",
         /// Nothing to check: each start of a node has a new id of its own.

@@ -172,7 +172,7 @@ fn what_is_set_to_what_it_was_agrees_with_it() {
 }
 
 fn told(text: &str) -> String {
-    let file = std::path::PathBuf::from("palyra.toml");
+    let file = PathBuf::from("palyra.toml");
     layered(&Given::default(), file, text).unwrap_err().to_string()
 }
 

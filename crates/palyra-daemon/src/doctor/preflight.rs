@@ -3,8 +3,10 @@
 mod blobs;
 mod postgres;
 mod vault;
+mod workspaces;
 
 use std::future::Future;
+use std::io::ErrorKind;
 use std::net::SocketAddr;
 use std::path::Path;
 use std::process::ExitCode;
@@ -89,6 +91,7 @@ async fn one(
         PreflightCheck::PostgresVersion => server.version(),
         PreflightCheck::PostgresLatency => server.latency(),
         PreflightCheck::BlobRoundTrip => return blobs::all(config, data_dir).await,
+        PreflightCheck::Workspaces => workspaces::one(config).await,
         PreflightCheck::LeaseRoundTrip => server.lease(config, data_dir).await,
         PreflightCheck::NodeId => {
             let seen = "nothing to check: each start of a node has a new id of its own";
@@ -128,6 +131,26 @@ fn tls(listeners: [(&str, SocketAddr); 2]) -> Check {
     }
 }
 
+/// A folder that is not there is not made: it may be a share that is not mounted, and then what is
+/// put into it is on this node alone.
+fn missing(name: &str, folder: &Path) -> Option<Check> {
+    match std::fs::metadata(folder) {
+        Err(error) if error.kind() == ErrorKind::NotFound => {}
+        // Whatever else is wrong with it is found by using it.
+        Ok(_) | Err(_) => return None,
+    }
+    let above = checks::existing(folder);
+    if rustix::fs::access(above, rustix::fs::Access::WRITE_OK).is_err() {
+        let seen = format!("{} is not there and cannot be made", folder.display());
+        let advice = format!("Make it, or let this user write to {}.", above.display());
+        return Some(advised(check(name, CheckState::Failed, seen), advice));
+    }
+    let seen = format!("{} is not there; the daemon makes it", folder.display());
+    let advice =
+        "If it is a share of all nodes, mount it first: a folder made here is this node's.";
+    Some(advised(check(name, CheckState::Warning, seen), advice))
+}
+
 /// None where it takes longer than a check may.
 async fn in_time<T>(asked: impl Future<Output = T>) -> Option<T> {
     tokio::time::timeout(LIMIT, asked).await.ok()
@@ -136,7 +159,7 @@ async fn in_time<T>(asked: impl Future<Output = T>) -> Option<T> {
 /// Why a check that took too long failed.
 fn silence() -> Cause {
     let silence = format!("no answer within {} seconds", LIMIT.as_secs());
-    Arc::new(std::io::Error::new(std::io::ErrorKind::TimedOut, silence))
+    Arc::new(std::io::Error::new(ErrorKind::TimedOut, silence))
 }
 
 fn milliseconds(took: Duration) -> String {

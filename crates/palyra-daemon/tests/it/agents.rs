@@ -39,7 +39,7 @@ impl Daemon {
         self.ask("POST", &path, &json!({ "verdict": verdict, "payload_sha256": seen }))
     }
 
-    fn answer_of(&self, run: &str) -> String {
+    pub(crate) fn answer_of(&self, run: &str) -> String {
         let tape = self.get(&format!("/admin/v1/runs/{run}/tape"));
         let tape = tape["items"].as_array().unwrap();
         let finished = tape.iter().find(|entry| entry["kind"] == "run.finished").unwrap();

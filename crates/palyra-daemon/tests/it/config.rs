@@ -348,7 +348,7 @@ fn of_the_command_for_the_key_only_the_program_is_shown() {
 
 /// Nodes that share nothing are not several nodes of one installation.
 #[test]
-fn a_profile_of_several_nodes_needs_postgres_and_shared_blobs() {
+fn a_profile_of_several_nodes_needs_postgres_and_shared_blobs_and_workspaces() {
     let server = palyra_testkit::postgres::PostgresServer::shared().unwrap();
     let locale = palyra_testkit::postgres::DatabaseLocale::C;
     let database = server.create_database(locale).unwrap();
@@ -369,6 +369,13 @@ fn a_profile_of_several_nodes_needs_postgres_and_shared_blobs() {
     assert!(told.contains("config/invalid") && told.contains("storage.blobs is empty"), "{told}");
     let blobs = folder.path().join("shared").display().to_string();
     std::fs::create_dir(&blobs).unwrap();
-    let shared = start().args(["--storage-url", &url]).env("PALYRA_STORAGE_BLOBS", &blobs);
-    Daemon::of(shared);
+    let start = || start().args(["--storage-url", &url]).env("PALYRA_STORAGE_BLOBS", &blobs);
+    let (code, told) = refused(start());
+    assert_eq!(code, Some(2), "{told}");
+    assert!(told.contains("agents.workspaces is empty"), "{told}");
+    let (code, told) = refused(start().env("PALYRA_AGENTS_WORKSPACES", "files"));
+    assert_eq!(code, Some(2), "{told}");
+    assert!(told.contains("agents.workspaces is an absolute path"), "{told}");
+    let files = folder.path().join("files").display().to_string();
+    Daemon::of(start().env("PALYRA_AGENTS_WORKSPACES", &files));
 }

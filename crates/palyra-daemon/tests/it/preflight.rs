@@ -25,7 +25,16 @@ struct Found {
 impl Found {
     /// By one of several nodes, with these options of `[storage]`.
     fn by(node: Builder, url: &str, blobs: &str) -> Self {
+        let files = tempfile::tempdir().unwrap();
+        let found = Self::with_files(node, url, blobs, files.path().to_str().unwrap());
+        assert!(files.path().read_dir().unwrap().next().is_none(), "nothing is left");
+        found
+    }
+
+    /// The same, with files of agents in this folder.
+    fn with_files(node: Builder, url: &str, blobs: &str, files: &str) -> Self {
         let node = node
+            .env("PALYRA_AGENTS_WORKSPACES", files)
             .env("PALYRA_DEPLOYMENT_PROFILE", "worker-enabled")
             .env("PALYRA_STORAGE_URL", url)
             .env("PALYRA_STORAGE_BLOBS", blobs);
@@ -93,6 +102,27 @@ fn a_folder_of_blobs_that_is_not_there_is_told_and_not_made() {
     std::fs::write(&file, "").unwrap();
     let found = Found::by(node(), DEAD, file.join("blobs").to_str().unwrap());
     found.expect("blob_place", "failed");
+}
+
+#[test]
+fn a_folder_of_files_is_tried() {
+    let blobs = tempfile::tempdir().unwrap();
+    let above = tempfile::tempdir().unwrap();
+    let found = |node: Builder, files: &std::path::Path| {
+        Found::with_files(node, DEAD, blobs.path().to_str().unwrap(), files.to_str().unwrap())
+    };
+    assert!(found(node(), above.path()).expect("workspaces", "ok").contains("read and deleted"));
+    let folder = above.path().join("files");
+    let told = found(node(), &folder);
+    assert!(told.expect("workspaces", "warning").contains("is not there"));
+    assert!(!folder.exists(), "it may be a share that is not mounted");
+    std::fs::create_dir(&folder).unwrap();
+    std::fs::set_permissions(&folder, std::fs::Permissions::from_mode(0o555)).unwrap();
+    let told = found(node().unprivileged().unwrap(), &folder);
+    assert!(told.expect("workspaces", "failed").contains("cannot be kept"));
+    let none = Found::with_files(node(), DEAD, blobs.path().to_str().unwrap(), "");
+    assert!(none.expect("workspaces", "failed").contains("is empty"));
+    assert!(none.expect("config", "failed").contains("agents.workspaces is empty"));
 }
 
 #[test]

@@ -12,6 +12,7 @@ use palyra_testkit::crash::CrashPlan;
 use palyra_testkit::model_sim::{Fault, Gate, echo};
 use palyra_testkit::seed::{Seed, rounds};
 use rustix::process::{Pid, Signal, kill_process};
+use serde_json::json;
 
 use crate::agents::next;
 use crate::channels_crash::world::{Engine, LEASE_TTL, name};
@@ -185,4 +186,22 @@ fn postgres_gives_the_runs_of_a_node_that_crashes_to_the_other() {
     nodes.into_iter().flatten().for_each(|node| talk.world.stop(node));
     let outcome = talk.check();
     assert_eq!(outcome.answered, talk.world.handed_in);
+    keep_their_files_in_common(&talk);
+}
+
+/// What an agent has written on one node it reads on the other.
+fn keep_their_files_in_common(talk: &Talk) {
+    let writer = talk.world.start_node(0, None);
+    let write = json!({ "path": "in-common.md", "content": "left by the first" });
+    let run = writer.say(&writer.begin(), &format!("use fs.write {write}"));
+    writer.until_run(&run, "waiting_for_approval");
+    assert_eq!(writer.decide(&writer.question(), "approve").status, 200);
+    writer.until_run(&run, "completed");
+    talk.world.stop(writer);
+    let reader = talk.world.start_node(1, None);
+    let read = json!({ "path": "in-common.md" });
+    let run = reader.say(&reader.begin(), &format!("use fs.read {read}"));
+    reader.until_run(&run, "completed");
+    assert!(reader.answer_of(&run).contains("left by the first"), "{}", reader.answer_of(&run));
+    talk.world.stop(reader);
 }

@@ -1,6 +1,5 @@
 //! Whether blobs can be kept where the configuration says, tried before a start.
 
-use std::io::ErrorKind;
 use std::path::Path;
 
 use palyra_common::api::{Check, CheckState};
@@ -8,9 +7,9 @@ use palyra_common::deployment_profiles::PreflightCheck;
 use palyra_storage::blob::{BlobError, BlobTrial, S3Credentials};
 use palyra_storage::{StorageConfig, StorageError};
 
-use super::{in_time, milliseconds, silence};
+use super::{in_time, milliseconds, missing, silence};
 use crate::config::Config;
-use crate::doctor::{advised, check, checks};
+use crate::doctor::{advised, check};
 
 /// A start fails for what this check fails for. One for which the round trip alone fails comes up, and
 /// tries the place again until it can be used.
@@ -44,31 +43,11 @@ pub(super) async fn all(config: &Config, data_dir: &Path) -> Vec<Check> {
 }
 
 fn open(config: &StorageConfig, data_dir: &Path) -> Result<BlobTrial, Check> {
-    if let Some(missing) = config.blobs_folder().as_deref().and_then(missing) {
+    if let Some(missing) = config.blobs_folder().and_then(|folder| missing(PLACE, &folder)) {
         return Err(missing);
     }
     let opened = BlobTrial::open(config, data_dir, S3Credentials::from_env);
     opened.map_err(|error| failed(PLACE, &error))
-}
-
-/// A folder that is not there is not made: it may be a share that is not mounted, and then what is
-/// put into it is on this node alone.
-fn missing(folder: &Path) -> Option<Check> {
-    match std::fs::metadata(folder) {
-        Err(error) if error.kind() == ErrorKind::NotFound => {}
-        // Whatever else is wrong with it is found by opening it.
-        Ok(_) | Err(_) => return None,
-    }
-    let above = checks::existing(folder);
-    if rustix::fs::access(above, rustix::fs::Access::WRITE_OK).is_err() {
-        let seen = format!("{} is not there and cannot be made", folder.display());
-        let advice = format!("Make it, or let this user write to {}.", above.display());
-        return Some(advised(check(PLACE, CheckState::Failed, seen), advice));
-    }
-    let seen = format!("{} is not there; a start makes it", folder.display());
-    let advice =
-        "If it is a share of all nodes, mount it first: a folder made here is this node's.";
-    Some(advised(check(PLACE, CheckState::Warning, seen), advice))
 }
 
 async fn round_trip(trial: &BlobTrial) -> Check {

@@ -15,6 +15,8 @@ use crate::daemon::{Daemon, LIMIT, palyrad};
 
 pub(crate) const ECHO: &str = "/admin/v1/channels/echo:default";
 const LEDGER: &str = "connectors/ledger";
+/// Where agents keep files.
+pub(crate) const WORKSPACES: &str = "workspaces";
 /// Of which each may have one answer under way.
 pub(crate) const CONVERSATIONS: u64 = 7;
 /// Of the nodes that share a database.
@@ -102,11 +104,14 @@ impl World {
         let database = server.create_database(DatabaseLocale::C).unwrap();
         let data: Vec<_> = (0..nodes).map(|_| tempfile::tempdir().unwrap()).collect();
         let (blobs, ledger) = (data[0].path().join("shared"), data[0].path().join("connectors"));
+        let files = data[0].path().join(WORKSPACES);
         std::fs::create_dir_all(&ledger).unwrap();
         for folder in &data {
             let (url, blobs, ttl) = (database.url(), blobs.display(), LEASE_TTL.as_secs());
             let text = format!(
-                "[storage]\nurl = \"{url}\"\nblobs = \"{blobs}\"\nlease_ttl = \"{ttl}s\"\n"
+                "[storage]\nurl = \"{url}\"\nblobs = \"{blobs}\"\nlease_ttl = \"{ttl}s\"\n\n\
+                 [agents]\nworkspaces = \"{files}\"\n",
+                files = files.display()
             );
             std::fs::write(folder.path().join("palyra.toml"), text).unwrap();
             let own = folder.path().join("connectors");

@@ -11,7 +11,9 @@ use palyra_testkit::seed::Rng;
 use serde_json::{Value, json};
 
 use super::rows::{Rows, deliveries, ended, side_effects};
-use crate::channels_crash::world::{Answers, CONVERSATIONS, Engine, Memory, Platform, World, name};
+use crate::channels_crash::world::{
+    Answers, CONVERSATIONS, Engine, Memory, Platform, WORKSPACES, World, name,
+};
 use crate::daemon::Daemon;
 
 /// A platform on which nothing is in doubt: what is counted here is what agents do.
@@ -134,7 +136,7 @@ impl Talk {
     }
 
     fn file(&self, name: &str) -> std::path::PathBuf {
-        self.world.data_dir(0).join("workspaces/default").join(format!("{name}.md"))
+        self.world.data_dir(0).join(WORKSPACES).join("default").join(format!("{name}.md"))
     }
 
     /// How often a file was changed.
