@@ -54,8 +54,8 @@ impl Agents {
         self.db.try_write(add).await
     }
 
-    /// Replaces what an agent is; with `expected`, only if it is at that version. Runs under way go
-    /// on with what they began with.
+    /// Replaces what an agent is; with `expected`, only if it is at that version. A run goes by what it
+    /// is when a worker takes the run, also one that has waited since before the change.
     pub async fn change(
         &self,
         id: AgentId,

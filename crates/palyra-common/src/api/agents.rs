@@ -36,7 +36,7 @@ pub struct NewAgent {
     pub spec: AgentSpec,
 }
 
-/// What an agent is to be from its next run on.
+/// What an agent is to be.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(deny_unknown_fields)]

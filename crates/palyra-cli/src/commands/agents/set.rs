@@ -7,7 +7,9 @@ use super::spec::{self, SpecArguments};
 use crate::context::Context;
 use crate::failure::{Failure, Outcome};
 
-/// Change what an agent is, from its next run on; fields that are not named stay as they are
+/// Change what an agent is; fields that are not named stay as they are
+///
+/// Runs that begin from now on go by it, and those that wait when they go on.
 #[derive(Debug, clap::Args)]
 #[command(
     verbatim_doc_comment,

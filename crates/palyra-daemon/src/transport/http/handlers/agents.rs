@@ -82,7 +82,9 @@ pub(crate) async fn show_agent(
     Ok(Json(told(app.runs.agents.get(id).await?)))
 }
 
-/// Replaces what an agent is, from its next run on
+/// Replaces what an agent is
+///
+/// Runs that begin from now on go by it, and those that wait when they go on.
 #[utoipa::path(put, path = "/admin/v1/agents/{id}", tag = "agents",
     params(("id" = AgentId, Path, description = "Which agent")),
     request_body = AgentChange, responses((status = 200, body = Agent)))]
