@@ -26,8 +26,9 @@ pub(crate) fn run(runtime: &Runtime) {
             let begun = Instant::now();
             runtime.block_on(answered(&node.sessions, &node.streams, session));
             let (took, committed) = (millis(begun.elapsed()), commits::counted() - before);
+            let session = raw.sessions(runtime, 1);
             let begun = Instant::now();
-            raw.work(runtime, 1, 1);
+            raw.work(runtime, &session, 1);
             if n >= WARM_UP {
                 ours.push(took);
                 theirs.push(millis(begun.elapsed()));

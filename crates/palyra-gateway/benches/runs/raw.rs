@@ -21,8 +21,11 @@ pub(crate) const SESSIONS: usize = 64;
 
 /// A database that is worked on.
 pub(crate) trait Raw {
-    /// Writes `each` runs in each of so many sessions.
-    fn work(&mut self, runtime: &Runtime, sessions: usize, each: usize);
+    /// Adds so many sessions, and gives their ids. That is no part of the work.
+    fn sessions(&mut self, runtime: &Runtime, count: usize) -> Vec<String>;
+
+    /// Writes `each` runs in each of these sessions, which have none yet.
+    fn work(&mut self, runtime: &Runtime, sessions: &[String], each: usize);
 }
 
 const TAPE: Sql = sql!("SELECT kind, spoken, payload FROM tape WHERE run_id = $1 ORDER BY seq");

@@ -36,7 +36,10 @@ pub(crate) fn run(runtime: &Runtime) {
                 }
             })
         };
-        let theirs = || rate(SESSIONS * EACH, || raw.work(runtime, SESSIONS, EACH));
+        let theirs = || {
+            let sessions = raw.sessions(runtime, SESSIONS);
+            rate(SESSIONS * EACH, || raw.work(runtime, &sessions, EACH))
+        };
         let measured = in_turns(TURNS, ours, theirs);
         report(name, "runs/s", measured, Some(Goal::AtLeast(0.25)));
     }

@@ -44,16 +44,21 @@ impl Bare {
 }
 
 impl Raw for Bare {
-    fn work(&mut self, runtime: &Runtime, sessions: usize, each: usize) {
+    fn sessions(&mut self, runtime: &Runtime, count: usize) -> Vec<String> {
+        let sessions: Vec<String> = (0..count).map(|_| session_id()).collect();
+        runtime.block_on(async {
+            for session in &sessions {
+                self.connections[0].together(&[(ADD_SESSION, &[session, &NOW])]).await;
+            }
+        });
+        sessions
+    }
+
+    fn work(&mut self, runtime: &Runtime, sessions: &[String], each: usize) {
         let count = self.connections.len();
         let work = self.connections.iter().enumerate().map(|(n, connection)| async move {
-            let sessions: Vec<String> =
-                (n..sessions).step_by(count).map(|_| session_id()).collect();
-            for session in &sessions {
-                connection.together(&[(ADD_SESSION, &[session, &NOW])]).await;
-            }
             for place in 1..=each as i64 {
-                for session in &sessions {
+                for session in sessions.iter().skip(n).step_by(count) {
                     connection.run(&Ids::new(session, place)).await;
                 }
             }

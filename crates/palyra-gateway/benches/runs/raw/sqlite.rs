@@ -41,13 +41,17 @@ impl Bare {
 }
 
 impl Raw for Bare {
-    fn work(&mut self, _: &Runtime, sessions: usize, each: usize) {
-        let sessions: Vec<String> = (0..sessions).map(|_| session_id()).collect();
+    fn sessions(&mut self, _: &Runtime, count: usize) -> Vec<String> {
+        let sessions: Vec<String> = (0..count).map(|_| session_id()).collect();
         let unit = self.connection.transaction().unwrap();
         for session in &sessions {
             unit.execute(ADD_SESSION, (session, NOW)).unwrap();
         }
         unit.commit().unwrap();
+        sessions
+    }
+
+    fn work(&mut self, _: &Runtime, sessions: &[String], each: usize) {
         for place in 1..=each as i64 {
             let runs: Vec<Ids> = sessions.iter().map(|id| Ids::new(id, place)).collect();
             self.together(&runs, |step, run| step.take_on(run));
