@@ -2,10 +2,14 @@
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;
+use std::io::{Read, Write};
+use std::os::unix::net::UnixStream;
+use std::sync::Barrier;
 
+use palyra_common::data_dir::SOCKET;
 use palyra_testkit::model_sim::{ModelSim, Reply};
 use palyra_testkit::process::{Process, Stream};
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use crate::shapes::shape;
 use crate::world::{LIMIT, World, until};
@@ -37,6 +41,29 @@ impl World {
             asked.is_some()
         });
         (run, asked.unwrap()["id"].as_str().unwrap().to_owned())
+    }
+}
+
+impl World {
+    /// The state of a question that was decided so, or why it could not be.
+    fn decide_over_http(&self, question: &str, verdict: &str) -> Result<String, String> {
+        let mut stream = UnixStream::connect(self.data_dir().join(SOCKET)).unwrap();
+        let body = json!({ "verdict": verdict }).to_string();
+        let path = format!("/admin/v1/approvals/{question}/decision");
+        let head = "Host: palyra\r\nContent-Type: application/json\r\nConnection: close";
+        let length = body.len();
+        write!(stream, "POST {path} HTTP/1.1\r\n{head}\r\nContent-Length: {length}\r\n\r\n{body}")
+            .unwrap();
+        let mut answer = String::new();
+        stream.read_to_string(&mut answer).unwrap();
+        let (head, body) = answer.split_once("\r\n\r\n").unwrap();
+        let body: Value = serde_json::from_str(body).unwrap();
+        let text = |key: &str| body[key].as_str().unwrap().to_owned();
+        match head.split(' ').nth(1) {
+            Some("200") => Ok(text("state")),
+            Some("409") => Err(text("code")),
+            other => panic!("{other:?}: {answer}"),
+        }
     }
 }
 
@@ -75,6 +102,43 @@ fn the_shapes_are_as_reviewed() {
     shape_of("approvals deny", &["approvals", "deny", &asked, "--reason", "not now"]);
     shape_of("sessions archive", &["sessions", "archive", session]);
     insta::assert_json_snapshot!("of_agents_and_runs", shapes.into_inner());
+}
+
+/// Whoever decides second is told so, and what the first one has decided.
+#[test]
+fn of_the_command_line_and_the_api_one_decides() {
+    let world = World::new();
+    let _daemon = world.palyrad();
+    let (run, asked) = world.asking();
+    let verdict = |n: usize| if n.is_multiple_of(2) { "approve" } else { "deny" };
+    let all_at_once = Barrier::new(8);
+    let decide = |n: usize| {
+        all_at_once.wait();
+        if n < 4 {
+            let ran = world.palyra(&["approvals", verdict(n), &asked, "--json"]);
+            return match ran.code {
+                0 => Ok(ran.json()["state"].as_str().unwrap().to_owned()),
+                _ => Err(ran.error_code()),
+            };
+        }
+        world.decide_over_http(&asked, verdict(n))
+    };
+    let decided: Vec<Result<String, String>> = std::thread::scope(|scope| {
+        let decide = &decide;
+        let all: Vec<_> = (0..8).map(|n| scope.spawn(move || decide(n))).collect();
+        all.into_iter().map(|one| one.join().unwrap()).collect()
+    });
+    let won: Vec<_> = decided.iter().flatten().collect();
+    assert_eq!(won.len(), 1, "{decided:?}");
+    let lost: Vec<_> = decided.iter().filter_map(|one| one.as_ref().err()).collect();
+    assert!(lost.iter().all(|code| *code == "common/conflict"), "{decided:?}");
+    let shown = world.palyra(&["approvals", "show", &asked, "--json"]).expect(0).json();
+    assert_eq!(shown["state"], won[0].as_str());
+    until("the run goes on", || {
+        world.palyra(&["runs", "show", &run, "--json"]).expect(0).json()["phase"] == "completed"
+    });
+    let file = world.data_dir().join("workspaces/default/a.md");
+    assert_eq!(file.exists(), won[0] == "approved");
 }
 
 #[test]

@@ -16,6 +16,7 @@ mod config;
 mod copies;
 mod daemon;
 mod draining;
+mod forged;
 mod fuzz;
 mod grpc;
 mod lifecycle;

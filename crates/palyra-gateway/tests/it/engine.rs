@@ -187,6 +187,8 @@ async fn a_question_that_nobody_answers_expires(world: World) {
     assert_eq!(record.state(), ApprovalState::Expired);
     let late = node.decide(approval, Verdict::Approve).await;
     assert!(matches!(late, Err(GatewayError::Decided { state: ApprovalState::Expired, .. })));
+    let told = seen(node.script.asked.lock().unwrap().last().unwrap());
+    assert!(told.contains("no human decided about this call in time"), "{told}");
     node.stop().await;
 }
 
