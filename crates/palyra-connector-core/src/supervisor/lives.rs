@@ -191,12 +191,14 @@ impl Lives {
                     let taken = self.shared.leases.try_take(&name).await?;
                     life.held = taken.map(|lease| Held { lease, since: Instant::now() });
                 }
-                // Whoever had the lease may have written down what it lacks since that was read.
+                // Whoever had the lease may have written down what it lacks since that was read. What
+                // else has changed since is what it starts with.
                 if let Some(held) = life.held.clone()
                     && let Ok(is) = self.shared.connectors.get(id).await
-                    && is.version == life.row.version
+                    && matches!(wish(&is), Event::Enabled)
                 {
-                    let row = life.row.clone();
+                    let row = Arc::new(is);
+                    life.row = row.clone();
                     life.running = Some(start(&self.shared, &mut self.tasks, row, held));
                     life.state = started;
                     life.tell(&self.shared, id, Some((ConnectorEventKind::Started, None))).await;
