@@ -71,6 +71,8 @@ fn what_breaks_is_tried_again_given_up_and_replayed() {
     says(&letter, &["because attempts_exhausted", "tries 2", "more echo was told to fail"]);
 
     world.configure("{}", "{}");
+    let none = world.palyra(&["channels", "dead-letters", "replay", ECHO, "m1/99", "--json"]);
+    assert_eq!(none.expect(5).error_code(), "common/not_found");
     for _ in 0..2 {
         world.palyra(&["channels", "dead-letters", "replay", ECHO, "m1"]).expect(0);
         world.palyra(&["channels", "drain", ECHO]).expect(0);

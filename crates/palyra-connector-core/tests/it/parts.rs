@@ -1,7 +1,7 @@
 //! What a platform takes only in pieces.
 
 use palyra_common::error::ErrorCode;
-use palyra_common::runtime_contracts::DeadLetterReason;
+use palyra_common::runtime_contracts::{DeadLetterReason, OutboxState};
 use palyra_common::time::Duration;
 use palyra_connector_core::{DeadLetterRecord, Enqueued, Envelope, Operation, Release, Stored};
 use palyra_policy::outbox::{Reconciled, Repeat, Resolution};
@@ -14,6 +14,7 @@ on_every_engine!(
     parts_follow_each_other,
     when_one_dies_the_rest_dies_with_it_and_is_replayed_with_it,
     whichever_is_replayed_the_first_that_died_goes_first,
+    a_part_that_is_not_dead_sends_no_other,
     when_one_is_unknown_the_rest_waits_aside_and_comes_back_first,
     what_comes_back_waits_for_what_is_under_way,
     a_part_that_is_sent_again_takes_the_rest_along,
@@ -86,6 +87,32 @@ async fn whichever_is_replayed_the_first_that_died_goes_first(world: World) {
     let reason = Some(DeadLetterReason::PartFailed);
     world.outbox.replay_many(&connector(), reason, 10, None).await.unwrap();
     assert_eq!(rest(&world).await, ["long", "long/1", "long/2"]);
+}
+
+/// Neither one that there never was, nor one that somebody has given up for good.
+async fn a_part_that_is_not_dead_sends_no_other(world: World) {
+    send_three(&world).await;
+    assert_eq!(world.round(&rejected()).await, ["long"]);
+    assert_eq!(rest(&world).await, ["next"]);
+    let refused = async |part| {
+        let refused = world.outbox.replay(&key("long", part), None).await.unwrap_err();
+        (refused.code(), refused.to_string())
+    };
+    let none = |part| {
+        let what = format!("there is no message long (part {part}) in the outbox of echo:default");
+        (ErrorCode::CommonNotFound, what)
+    };
+    assert_eq!(refused(99).await, none(99));
+    world.outbox.discard(&key("long", 1), None).await.unwrap();
+    for discarded in [1, 2] {
+        assert_eq!(refused(discarded).await, none(discarded));
+    }
+    assert_eq!(rest(&world).await, [""; 0]);
+    world.outbox.replay(&key("long", 0), None).await.unwrap();
+    assert_eq!(rest(&world).await, ["long"]);
+    // What has gone out by a replay is not asked for a second time.
+    let again = world.outbox.replay(&key("long", 0), None).await.unwrap();
+    assert_eq!(again, OutboxState::Delivered);
 }
 
 async fn make_second_part_unknown(world: &World) {

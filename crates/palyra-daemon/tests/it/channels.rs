@@ -136,6 +136,9 @@ fn what_fails_is_retried_given_up_and_replayed_once() {
     assert_eq!((seen["items"][0].get("operation"), &seen["items"][0]["part"]), (None, &json!(0)));
 
     daemon.configure(&json!({}), &quick);
+    let none = daemon.ask("POST", &format!("{ECHO}/dead-letters/m1/99/replay"), &Value::Null);
+    assert_eq!((none.status, &*none.code()), (404, "common/not_found"));
+    assert_eq!(daemon.get(ECHO)["dead"], 1, "another part went out");
     for _ in 0..2 {
         let replay = format!("{ECHO}/dead-letters/m1/0/replay");
         assert_eq!(daemon.ask("POST", &replay, &Value::Null).status, 200);

@@ -8,10 +8,13 @@ use palyra_storage::{Sql, StorageError, Tx, claim_sql, params, sql};
 use super::{Stored, columns, key_params, read};
 use crate::operation::EntryKey;
 
-/// The first part that died with the one that is given, or before it.
+/// The first part that died with the one that is given, or before it, if that is dead.
 const FIRST_DEAD: Sql = sql!(
     "SELECT min(part) FROM outbox
-     WHERE connector_id = $1 AND envelope_id = $2 AND part <= $3 AND place = 1 AND state = 'dead'"
+     WHERE connector_id = $1 AND envelope_id = $2 AND part <= $3 AND place = 1 AND state = 'dead'
+         AND EXISTS (SELECT 1 FROM outbox
+             WHERE connector_id = $1 AND envelope_id = $2 AND part = $3 AND place = 1
+                 AND state = 'dead')"
 );
 
 const OF_STATE: Sql = sql!(concat!(
@@ -49,7 +52,8 @@ const SWEEP: Sql = claim_sql!(
     ")"
 );
 
-/// Where to begin a replay of a dead entry: its parts go out in order, or not at all.
+/// Where to begin a replay of a dead entry: its parts go out in order, or not at all. One that is not
+/// dead itself is left to whoever asks.
 pub(crate) fn first_dead_part(tx: &mut Tx<'_>, key: &EntryKey) -> Result<EntryKey, StorageError> {
     let first: Option<i64> = tx.query_one(&FIRST_DEAD, &key_params(key), |row| row.get(0))?;
     let part = first.and_then(|part| u32::try_from(part).ok()).unwrap_or(key.part);
