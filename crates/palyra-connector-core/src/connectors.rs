@@ -159,16 +159,20 @@ impl Connectors {
         self.db.try_write(write).await
     }
 
-    /// Gives a connector other settings. What it lacked before says nothing about these.
+    /// Gives a connector other settings, or its queue; nothing: they stay what they are by then. What
+    /// it lacked before says nothing about these.
     pub async fn configure(
         &self,
         id: &ConnectorId,
-        settings: Value,
-        queue: QueueSettings,
+        settings: Option<Value>,
+        queue: Option<QueueSettings>,
         trail: Trail,
     ) -> Result<bool, ChannelError> {
         let set = move |connector: &mut Connector, _| {
-            (connector.settings, connector.queue) = (settings.clone(), queue);
+            if let Some(settings) = &settings {
+                connector.settings.clone_from(settings);
+            }
+            connector.queue = queue.unwrap_or(connector.queue);
             (connector.readiness, connector.readiness_reason) = (ConnectorReadiness::Ready, None);
         };
         self.change(id, (ConnectorEventKind::Configured, None), trail, set).await

@@ -120,14 +120,15 @@ impl ChannelPlatform {
         })
     }
 
-    /// Refuses settings with which a channel could not work.
+    /// Refuses what is to be set if a channel could not work with it.
     pub(crate) fn check(
         &self,
         kind: &str,
-        settings: &Value,
-        queue: &QueueSettings,
+        settings: Option<&Value>,
+        queue: Option<&QueueSettings>,
     ) -> Result<(), ChannelError> {
-        let checked = self.adapters.check(kind, settings).and_then(|()| queue.check());
+        let settings = settings.map_or(Ok(()), |settings| self.adapters.check(kind, settings));
+        let checked = settings.and_then(|()| queue.map_or(Ok(()), QueueSettings::check));
         checked.map_err(ChannelError::Invalid)
     }
 }

@@ -107,7 +107,7 @@ impl Node {
     /// The weather changes, and the connector is told what it has to know of that.
     pub(super) async fn turn(&self, id: &ConnectorId, weather: Weather) -> Result<(), Broken> {
         let settings = self.platform.turn(id, weather);
-        self.connectors.configure(id, settings, queue(), None).await?;
+        self.connectors.configure(id, Some(settings), Some(queue()), None).await?;
         Ok(())
     }
 
@@ -190,7 +190,8 @@ pub(super) async fn turn_while_down(
 ) -> Result<(), Broken> {
     let db = Database::open(options.clone()).await?;
     let connectors = Connectors::new(db.clone(), Arc::new(SystemClock));
-    let turned = connectors.configure(id, platform.turn(id, weather), queue(), None).await;
+    let turned =
+        connectors.configure(id, Some(platform.turn(id, weather)), Some(queue()), None).await;
     db.close().await;
     turned.map(drop).map_err(Broken::from)
 }

@@ -11,6 +11,7 @@ use crate::world::{World, connector, on_every_engine};
 on_every_engine!(
     one_is_set_up_once_and_listed,
     changes_are_told_and_counted,
+    what_is_not_given_stays_what_somebody_else_has_made_it,
     other_settings_are_not_blamed_for_what_went_wrong,
     the_clock_stands_still_while_anything_keeps_it_from_sending,
 );
@@ -41,11 +42,26 @@ async fn changes_are_told_and_counted(world: World) {
     assert_eq!((is.enabled, is.version), (false, 2));
 }
 
+/// Two of them, one half each: neither takes back what the other has set.
+async fn what_is_not_given_stays_what_somebody_else_has_made_it(world: World) {
+    let (connectors, id) = (&world.connectors, connector());
+    let other = QueueSettings { lanes: 7, ..world.started_with.queue };
+    let settings = || Some(json!({ "colour": "red" }));
+    let (queue, settings) = tokio::join!(
+        connectors.configure(&id, None, Some(other), None),
+        connectors.configure(&id, settings(), None, None)
+    );
+    assert!(queue.unwrap() && settings.unwrap());
+    let is = connectors.get(&id).await.unwrap();
+    assert_eq!((is.settings, is.queue), (json!({ "colour": "red" }), other));
+    assert!(!connectors.configure(&id, None, None, None).await.unwrap());
+}
+
 async fn other_settings_are_not_blamed_for_what_went_wrong(world: World) {
     let (connectors, id, row) = (&world.connectors, connector(), &world.started_with);
     let failed = ConnectorReadiness::AuthFailed;
     let other = serde_json::json!({ "token": "another" });
-    connectors.configure(&id, other, row.queue, None).await.unwrap();
+    connectors.configure(&id, Some(other), Some(row.queue), None).await.unwrap();
     assert!(!connectors.set_unready(row, failed, Some("401".into())).await.unwrap());
     let is = connectors.get(&id).await.unwrap();
     assert_eq!((is.readiness, is.readiness_reason), (ConnectorReadiness::Ready, None));

@@ -60,7 +60,7 @@ async fn changes_of_a_connector_are_told(world: World) {
     connectors.set_enabled(&id, false, None).await.unwrap();
     connectors.set_enabled(&id, true, None).await.unwrap();
     let queue = connectors.get(&id).await.unwrap().queue;
-    connectors.configure(&id, json!({ "a": 1 }), queue, None).await.unwrap();
+    connectors.configure(&id, Some(json!({ "a": 1 })), Some(queue), None).await.unwrap();
     let seen = reader.read(SUBJECT).await;
     assert_eq!(seen[0], told("connector.paused", json!({ "detail": "for a while" })));
     let kinds: Vec<_> = seen.iter().map(|(kind, _)| &**kind).collect();
@@ -123,7 +123,7 @@ async fn what_needs_a_human_and_what_they_decide_is_told(world: World) {
 /// Nobody has decided it, and the rest of the message can still be sent.
 async fn what_a_rule_drops_is_told(world: World) {
     let queue = QueueSettings { on_unknown: UnknownRule::Drop, ..world.started_with.queue };
-    world.connectors.configure(&connector(), json!({}), queue, None).await.unwrap();
+    world.connectors.configure(&connector(), Some(json!({})), Some(queue), None).await.unwrap();
     let mut reader = Reader::from_now(&world.db).await;
     world.outbox.enqueue(World::envelope("long", "a", &["one", "two", "three"])).await.unwrap();
     world.enqueue("next", "a").await;

@@ -62,7 +62,7 @@ async fn another_node_does_not_try_a_refused_credential_again(world: World) {
     second.works_for(A_WHILE).await;
     assert_eq!(starts(&platform), 1, "nobody has given it another credential");
     let (queue, another) = (crate::supervisor::quick(), serde_json::json!({ "token": "another" }));
-    assert!(first.connectors.configure(&id, another, queue, None).await.unwrap());
+    assert!(first.connectors.configure(&id, Some(another), Some(queue), None).await.unwrap());
     until("the queue goes out", async || platform.count() == 1).await;
     assert_eq!(starts(&platform), 2);
     second.stop().await;

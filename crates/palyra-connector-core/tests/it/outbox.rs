@@ -119,7 +119,7 @@ async fn who_was_told_something_else_begins_nothing(mut world: World) {
     world.enqueue("m1", "a").await;
     let (id, other) = (connector(), serde_json::json!({ "half": 0.1, "b": 1, "a": 2 }));
     let queue = world.started_with.queue;
-    world.connectors.configure(&id, other, queue, None).await.unwrap();
+    world.connectors.configure(&id, Some(other), Some(queue), None).await.unwrap();
     assert_eq!(world.due().await.len(), 1);
     assert!(world.begin_due().await.is_empty());
     // A pause is nothing that an adapter is told.

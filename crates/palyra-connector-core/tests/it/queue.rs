@@ -79,7 +79,7 @@ async fn a_queue_shows_what_waits_and_why(world: World) {
 async fn the_places_of_a_conversation_are_limited(world: World) {
     let queue = QueueSettings { max_waiting: 2, ..QueueSettings::default() };
     let id = connector();
-    world.connectors.configure(&id, serde_json::json!({}), queue, None).await.unwrap();
+    world.connectors.configure(&id, Some(serde_json::json!({})), Some(queue), None).await.unwrap();
     world.enqueue("m1", "a").await;
     world.enqueue("m2", "a").await;
     let full = world.outbox.enqueue(World::envelope("m3", "a", &["x"])).await.unwrap_err();

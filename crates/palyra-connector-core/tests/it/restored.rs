@@ -91,7 +91,7 @@ async fn no_setting_decides_for_a_human(mut world: World) {
     world.repeat = Repeat::Always;
     let queue = QueueSettings { on_unknown: UnknownRule::Resend, ..QueueSettings::default() };
     let settings = serde_json::json!({});
-    world.connectors.configure(&connector(), settings, queue, None).await.unwrap();
+    world.connectors.configure(&connector(), Some(settings), Some(queue), None).await.unwrap();
     world.enqueue("m1", "a").await;
     world.begin_due().await;
     world.enqueue("m2", "a").await;

@@ -301,7 +301,7 @@ async fn a_refused_credential_keeps_the_queue_until_it_is_changed(world: World) 
     assert!(dead.is_empty());
     platform.set("memory:a", Fault::None);
     let settings = serde_json::json!({ "token": "another" });
-    assert!(node.connectors.configure(&id, settings, told.queue, None).await.unwrap());
+    assert!(node.connectors.configure(&id, Some(settings), Some(told.queue), None).await.unwrap());
     until("the queue goes out", async || platform.count() == 10).await;
     assert_in_order(&platform, 10, 2);
     node.stop().await;
@@ -324,7 +324,7 @@ async fn other_settings_are_tried_whatever_becomes_of_the_old_ones(world: World)
         })
         .await;
         let settings = serde_json::json!({ "token": sent });
-        node.connectors.configure(&id, settings, queue, None).await.unwrap();
+        node.connectors.configure(&id, Some(settings), Some(queue), None).await.unwrap();
         if seen {
             node.whole_round().await;
         }
@@ -481,7 +481,7 @@ async fn everybody_can_ask_how_a_connector_does(world: World) {
     platform.set("memory:a", Fault::Panic);
     let queue = node.connectors.get(&id).await.unwrap().queue;
     let other = serde_json::json!({ "other": true });
-    node.connectors.configure(&id, other, queue, None).await.unwrap();
+    node.connectors.configure(&id, Some(other), Some(queue), None).await.unwrap();
     until("its end is told", async || {
         node.statuses.of(&id).await.unwrap().is_some_and(|status| status.restarts > 0)
     })
@@ -519,7 +519,7 @@ async fn how_a_connector_does_is_in_the_feed(world: World) {
     assert_eq!(first[0].0, "connector.added", "{first:?}");
     platform.set("memory:a", Fault::Panic);
     let other = serde_json::json!({ "other": true });
-    node.connectors.configure(&id, other, queue, None).await.unwrap();
+    node.connectors.configure(&id, Some(other), Some(queue), None).await.unwrap();
     let lost = until_told("connector.lost").await;
     assert!(lost.last().unwrap().1["detail"].is_string(), "{lost:?}");
     platform.set("memory:a", Fault::Unauthorized);

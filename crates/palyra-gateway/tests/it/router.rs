@@ -90,7 +90,7 @@ async fn a_full_queue_decides_later(world: World) {
     world.rules.add(&connector(), open(), None).await.unwrap();
     let queue = QueueSettings { max_waiting: 1, ..Default::default() };
     let id = connector();
-    world.connectors.configure(&id, serde_json::json!({}), queue, None).await.unwrap();
+    world.connectors.configure(&id, Some(serde_json::json!({})), Some(queue), None).await.unwrap();
     decided(&world, "m1", "one").await;
     let full = world.inbound.accept(message("m2", "two")).await.unwrap();
     assert_eq!(full, Accepted::Later, "it is kept, and answered when there is room");

@@ -71,7 +71,7 @@ pub(crate) async fn add_channel(
     let NewChannel { id, settings, queue } = new;
     let kind = ChannelPlatform::kind_of(&id)?;
     let settings = object(settings, "settings")?;
-    app.channels.check(kind, &settings, &queue)?;
+    app.channels.check(kind, Some(&settings), Some(&queue))?;
     let (name, now) = (id.clone(), app.clock.now());
     let note = trail(&app, &caller, "channel.added", &id, Value::Null);
     let add = move |tx: &mut Tx<'_>| {
@@ -115,14 +115,10 @@ pub(crate) async fn configure_channel(
 ) -> Answer<Json<ChannelDetail>> {
     let caller = caller.allow(Scope::ChannelsWrite)?;
     let connector = app.channels.connectors.get(&id).await?;
-    let settings = match change.settings {
-        Some(settings) => object(settings, "settings")?,
-        None => connector.settings,
-    };
-    let queue = change.queue.unwrap_or(connector.queue);
-    app.channels.check(&connector.kind, &settings, &queue)?;
+    let settings = change.settings.map(|settings| object(settings, "settings")).transpose()?;
+    app.channels.check(&connector.kind, settings.as_ref(), change.queue.as_ref())?;
     let note = trail(&app, &caller, "channel.configured", &id, Value::Null);
-    app.channels.connectors.configure(&id, settings, queue, note).await?;
+    app.channels.connectors.configure(&id, settings, change.queue, note).await?;
     Ok(Json(detail(&app, &id).await?))
 }
 
