@@ -3,7 +3,7 @@
 #[cfg(test)]
 mod tests;
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
 use std::time::Duration;
@@ -15,7 +15,7 @@ use palyra_common::time::Timestamp;
 use palyra_policy::outbox::{Reconciled, Repeat};
 use palyra_storage::lease::Lease;
 use palyra_storage::{StorageError, crash_point, describe};
-use tokio::task::JoinSet;
+use tokio::task::{self, JoinError, JoinSet};
 use tokio::time::Instant;
 
 use super::Shared;
@@ -35,6 +35,9 @@ const PAUSE: Duration = Duration::from_millis(200);
 /// How long to wait before the next entries of lanes whose first were given up.
 const SHORT_PAUSE: Duration = Duration::from_millis(5);
 
+/// The platform has not said what became of it.
+const NOTHING_FOUND: Found = Found { outcome: Reconciled::StillUnknown, native: None };
+
 /// What became of what was due.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Round {
@@ -52,7 +55,8 @@ pub(super) struct Drain {
     pub(super) repeat: Repeat,
     sends: JoinSet<Settled>,
     looks: JoinSet<(Stored, Found)>,
-    looking: HashSet<EntryKey>,
+    /// What is looked for, and by which task, until what that found is written down.
+    looking: HashMap<EntryKey, (task::Id, Stored)>,
     /// What was found and is not written down yet.
     found: Vec<(Stored, Found)>,
     /// What came of attempts and is not written down yet.
@@ -80,7 +84,7 @@ impl Drain {
             lease,
             sends: JoinSet::new(),
             looks: JoinSet::new(),
-            looking: HashSet::new(),
+            looking: HashMap::new(),
             found: Vec::new(),
             unsettled: Vec::new(),
             next_due: None,
@@ -218,18 +222,19 @@ impl Drain {
     }
 
     fn look(&mut self, stored: Stored) {
-        if !self.looking.insert(stored.key.clone()) {
+        if self.looking.contains_key(&stored.key) {
             return;
         }
+        let looked = stored.clone();
         let adapter = self.adapter.clone();
         let limit = Duration::from(self.connector.queue.attempt_timeout);
-        self.looks.spawn(async move {
+        let task = self.looks.spawn(async move {
             let looking = AssertUnwindSafe(async { adapter.reconcile(&stored).await });
             let looking = tokio::time::timeout(limit, looking.catch_unwind());
             let found = looking.await.ok().and_then(Result::ok);
-            let unclear = Found { outcome: Reconciled::StillUnknown, native: None };
-            (stored, found.unwrap_or(unclear))
+            (stored, found.unwrap_or(NOTHING_FOUND))
         });
+        self.looking.insert(looked.key.clone(), (task.id(), looked));
     }
 
     /// Waits until something has ended or something is due. May be dropped at any time.
@@ -238,10 +243,38 @@ impl Drain {
         let written = self.unsettled.is_empty() && self.found.is_empty();
         let pause = if written { due } else { Some(PAUSE) };
         tokio::select! {
-            Some(ended) = self.sends.join_next() => self.unsettled.extend(ended.ok()),
-            Some(found) = self.looks.join_next() => self.found.extend(found.ok()),
+            Some(sent) = self.sends.join_next() => self.sent(sent),
+            Some(looked) = self.looks.join_next() => self.looked(looked),
             () = pause_for(pause) => {}
         }
+    }
+
+    /// A task that has failed does not say which attempt it made: it is one that nobody makes now.
+    fn sent(&mut self, sent: Result<Settled, JoinError>) {
+        match sent {
+            Ok(settled) => self.unsettled.push(settled),
+            Err(error) => {
+                self.in_doubt = true;
+                self.tell_failed(&error);
+            }
+        }
+    }
+
+    /// A task that has failed has found nothing.
+    fn looked(&mut self, looked: Result<(Stored, Found), JoinError>) {
+        let error = match looked {
+            Ok(found) => return self.found.push(found),
+            Err(error) => error,
+        };
+        self.tell_failed(&error);
+        let mut looking = self.looking.values();
+        if let Some((_, stored)) = looking.find(|(task, _)| *task == error.id()) {
+            self.found.push((stored.clone(), NOTHING_FOUND));
+        }
+    }
+
+    fn tell_failed(&self, error: &JoinError) {
+        tracing::error!(connector = %self.connector.id, %error, "a task of a connector failed");
     }
 
     /// Writes down what has ended. What the database does not take is kept for the next time.
@@ -254,9 +287,9 @@ impl Drain {
 
     async fn settle(&mut self) {
         while self.unsettled.len() < SETTLED_TOGETHER
-            && let Some(ended) = self.sends.try_join_next()
+            && let Some(sent) = self.sends.try_join_next()
         {
-            self.unsettled.extend(ended.ok());
+            self.sent(sent);
         }
         if self.unsettled.is_empty() {
             return;
