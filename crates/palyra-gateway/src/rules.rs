@@ -11,6 +11,7 @@ use palyra_connector_core::{Trail, connector};
 use palyra_policy::route::canonical_id;
 use palyra_storage::{Database, StorageError, Tx, describe, new_id};
 
+use crate::feed::{self, RuleEvent};
 use crate::store::router_rules::{self, StoredRule};
 
 /// A rule that could not be made, changed or found.
@@ -121,6 +122,7 @@ impl Rules {
                 return Ok(was);
             }
             router_rules::change(tx, id, &rule, now)?;
+            feed::rule(tx, &was.connector, (id, RuleEvent::Changed), now);
             trail.clone().into_iter().for_each(|entry| tx.record(entry));
             Ok(StoredRule { rule, version: was.version + 1, changed_at: now, ..was })
         };
@@ -129,10 +131,10 @@ impl Rules {
 
     /// Removes a rule.
     pub async fn remove(&self, id: RuleId, trail: Trail) -> Result<(), RuleError> {
+        let now = self.clock.now();
         let remove = move |tx: &mut Tx<'_>| -> Result<(), RuleError> {
-            if !router_rules::remove(tx, id)? {
-                return Err(RuleError::NoRule(id));
-            }
+            let connector = router_rules::remove(tx, id)?.ok_or(RuleError::NoRule(id))?;
+            feed::rule(tx, &connector, (id, RuleEvent::Removed), now);
             trail.clone().into_iter().for_each(|entry| tx.record(entry));
             Ok(())
         };
@@ -175,6 +177,7 @@ pub fn add_rule(
         changed_at: now,
     };
     if router_rules::add(tx, &stored)? {
+        feed::rule(tx, connector_id, (stored.id, RuleEvent::Added), now);
         return Ok(stored);
     }
     let place = match &stored.rule.conversation {

@@ -63,7 +63,7 @@ impl Daemon {
 }
 
 /// The next event: its number and its kind; nothing at the end, also if that is no good one.
-pub(crate) fn next(stream: &mut BufReader<UnixStream>) -> Option<(i64, String)> {
+pub(crate) fn next(stream: &mut impl BufRead) -> Option<(i64, String)> {
     let (mut seq, mut line) = (None, String::new());
     loop {
         line.clear();

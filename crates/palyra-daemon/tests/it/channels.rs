@@ -1,9 +1,12 @@
 //! Channels over the API: what goes out, what is refused, what waits for somebody.
 
+use std::io::{BufReader, Write};
+use std::net::TcpStream;
 use std::time::Instant;
 
 use serde_json::{Value, json};
 
+use crate::agents::next;
 use crate::daemon::{Answer, Daemon, LIMIT};
 use crate::secrets::assert_absent;
 
@@ -235,6 +238,17 @@ fn rules_decide_who_is_answered() {
     assert_eq!(reason(), "direct_denied");
     assert_eq!(daemon.ask("DELETE", &one, &Value::Null).status, 204);
     assert_eq!(daemon.ask("GET", &one, &Value::Null).code(), "common/not_found");
+    // Who may look at channels is told, of the first channel's rule as well.
+    let (_, secret) = daemon.token(&["status:read", "channels:read"]);
+    let mut stream = TcpStream::connect(daemon.http).unwrap();
+    stream.set_read_timeout(Some(LIMIT)).unwrap();
+    let host = format!("Host: {}\r\nAuthorization: Bearer {secret}", daemon.http);
+    write!(stream, "GET /console/v1/events?after=0 HTTP/1.1\r\n{host}\r\n\r\n").unwrap();
+    let mut feed = BufReader::new(stream);
+    let kinds = std::iter::from_fn(|| next(&mut feed)).map(|(_, kind)| kind);
+    let told: Vec<_> = kinds.filter(|kind| kind.starts_with("router.")).take(4).collect();
+    let kinds = ["rule_added", "rule_added", "rule_changed", "rule_removed"];
+    assert_eq!(told, kinds.map(|kind| format!("router.{kind}")));
 }
 
 #[test]

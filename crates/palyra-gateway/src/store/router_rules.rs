@@ -20,7 +20,7 @@ const ADD: Sql = sql!(
 const CHANGE: Sql =
     sql!("UPDATE router_rules SET rule = $2, version = version + 1, changed_at = $3 WHERE id = $1");
 
-const REMOVE: Sql = sql!("DELETE FROM router_rules WHERE id = $1");
+const REMOVE: Sql = sql!("DELETE FROM router_rules WHERE id = $1 RETURNING connector_id");
 
 /// Reads a rule for whoever is about to change it.
 const LOCK: Sql =
@@ -77,9 +77,10 @@ pub(crate) fn change(
     tx.execute(&CHANGE, params![&id, &text, now]).map(drop)
 }
 
-pub(crate) fn remove(tx: &mut Tx<'_>, id: RuleId) -> Result<bool, StorageError> {
+/// Says whose it was, if there was one.
+pub(crate) fn remove(tx: &mut Tx<'_>, id: RuleId) -> Result<Option<ConnectorId>, StorageError> {
     let id = id.to_string();
-    Ok(tx.execute(&REMOVE, params![&id])? == 1)
+    tx.query_opt(&REMOVE, params![&id], |row| row.parse(0))
 }
 
 pub(crate) fn lock(tx: &mut Tx<'_>, id: RuleId) -> Result<Option<StoredRule>, StorageError> {

@@ -2,6 +2,8 @@
 
 use palyra_common::error::ErrorCode;
 use palyra_common::route::Rule;
+use palyra_storage::events;
+use serde_json::json;
 
 use crate::world::{World, connector, on_every_engine};
 
@@ -9,6 +11,7 @@ on_every_engine!(
     ids_are_kept_as_the_platform_writes_them,
     a_place_has_one_rule,
     who_has_seen_another_version_changes_nothing,
+    changes_of_rules_are_told,
     what_makes_no_sense_is_refused,
     a_list_goes_on_where_it_ended,
 );
@@ -50,6 +53,26 @@ async fn who_has_seen_another_version_changes_nothing(world: World) {
     let moved = Rule { conversation: Some("7".into()), ..Rule::default() };
     let refused = world.rules.change(stored.id, moved, None, None).await.unwrap_err();
     assert_eq!(refused.code(), ErrorCode::CommonInvalidInput);
+}
+
+async fn changes_of_rules_are_told(world: World) {
+    let before = events::newest(&world.db).await.unwrap();
+    let stored = world.rules.add(&connector(), Rule::default(), None).await.unwrap();
+    let again = world.rules.add(&connector(), Rule::default(), None).await;
+    assert!(again.is_err());
+    let other = Rule { max_text_bytes: 10, ..Rule::default() };
+    for _twice in 0..2 {
+        world.rules.change(stored.id, other.clone(), None, None).await.unwrap();
+    }
+    world.rules.remove(stored.id, None).await.unwrap();
+    assert!(world.rules.remove(stored.id, None).await.is_err());
+    let told = events::page_after(&world.db, before, 100).await.unwrap().events;
+    let kinds: Vec<_> = told.iter().map(|event| &*event.kind).collect();
+    assert_eq!(kinds, ["router.rule_added", "router.rule_changed", "router.rule_removed"]);
+    for event in &told {
+        assert_eq!(event.subject, "connector:echo:default");
+        assert_eq!(event.body, json!({ "rule": stored.id }));
+    }
 }
 
 async fn what_makes_no_sense_is_refused(world: World) {

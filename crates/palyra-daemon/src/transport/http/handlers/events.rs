@@ -29,8 +29,8 @@ const PRUNED: &str = "feed.pruned";
 /// What somebody may want to look at, as server-sent events, from some event or from now on
 ///
 /// Each has its number as its id and its kind as its event, as far as the credential may read them:
-/// `approval.…`, `connector.…`, `outbox.…`, and `run.failed`, `run.aborted` or `run.expired` of a run that
-/// did not end well; every run has a stream of its own. From now on, it begins with an id alone. After
+/// `approval.…`, `connector.…`, `outbox.…`, `router.…`, and `run.failed`, `run.aborted` or `run.expired` of a
+/// run that did not end well; every run has a stream of its own. From now on, it begins with an id alone. After
 /// `feed.pruned` some are not there any more: look at what there is.
 #[utoipa::path(get, path = "/console/v1/events", tag = "console", params(FollowFrom, LastEvent),
     responses((status = 200, body = String, content_type = "text/event-stream")))]
