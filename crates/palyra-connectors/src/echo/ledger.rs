@@ -6,7 +6,7 @@ use std::fs::{File, OpenOptions};
 use std::io::{self, BufRead, BufReader, Read, Seek, SeekFrom, Write};
 use std::path::Path;
 
-use palyra_common::ids::{ConversationId, EnvelopeId, EventId, NativeMessageId};
+use palyra_common::ids::{ConnectorId, ConversationId, EnvelopeId, EventId, NativeMessageId};
 use palyra_common::time::Timestamp;
 use palyra_connector_core::{AuthorKind, EntryKey, OnPlatform, Operation, Reading, Stored};
 use palyra_storage::new_id;
@@ -23,6 +23,9 @@ const SENDER: &str = "palyra";
 pub struct Line {
     /// The name that echo gave it.
     pub native: NativeMessageId,
+    /// Through which connector; nothing: through whichever asks, as lines once were.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub connector: Option<ConnectorId>,
     /// The message.
     pub envelope: EnvelopeId,
     /// Which part of it.
@@ -53,9 +56,12 @@ pub(super) struct Remembered {
 
 pub(super) struct Ledger {
     /// By the key of an entry, the last that arrived.
-    known: HashMap<(EnvelopeId, u32), Remembered>,
+    known: HashMap<Key, Remembered>,
     kept: Kept,
 }
+
+/// Several connectors may have one file, and messages of the same name.
+type Key = (Option<ConnectorId>, EnvelopeId, u32);
 
 enum Kept {
     InFile(File),
@@ -81,14 +87,17 @@ impl Ledger {
         for line in lines(&mut file)? {
             let line = line?;
             let remembered = Remembered { native: line.native, at: line.at };
-            known.insert((line.envelope, line.part), remembered);
+            known.insert((line.connector, line.envelope, line.part), remembered);
         }
         Ok(Self { known, kept: Kept::InFile(file) })
     }
 
     /// A message that has arrived, the last time.
     pub(super) fn find(&self, key: &EntryKey) -> Option<&Remembered> {
-        self.known.get(&(key.envelope.clone(), key.part))
+        let mut known = (Some(key.connector.clone()), key.envelope.clone(), key.part);
+        let found = self.known.get(&known);
+        known.0 = None;
+        found.or_else(|| self.known.get(&known))
     }
 
     /// Whether everything is known that has arrived from `at` on.
@@ -106,13 +115,14 @@ impl Ledger {
         let native = native.map_err(io::Error::other)?;
         let line = Line {
             native: native.clone(),
+            connector: Some(stored.key.connector.clone()),
             envelope: stored.key.envelope.clone(),
             part: stored.key.part,
             conversation: stored.conversation.clone(),
             operation: stored.operation.clone(),
             at,
         };
-        let key = (line.envelope.clone(), line.part);
+        let key = (line.connector.clone(), line.envelope.clone(), line.part);
         match &mut self.kept {
             Kept::InFile(file) => write_line(file, &line)?,
             Kept::InMemory { lines, since } => {
@@ -121,7 +131,7 @@ impl Ledger {
                     && let Some(oldest) = lines.pop_front()
                 {
                     *since = (*since).max(oldest.at);
-                    let key = (oldest.envelope, oldest.part);
+                    let key = (oldest.connector, oldest.envelope, oldest.part);
                     if self.known.get(&key).is_some_and(|known| known.native == oldest.native) {
                         self.known.remove(&key);
                     }

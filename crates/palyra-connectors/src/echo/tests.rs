@@ -120,6 +120,37 @@ async fn what_arrived_stays_in_the_ledger_and_is_known_after_a_restart() {
     assert_eq!(second.reconcile(&message("m3")).await.outcome, Reconciled::NotDelivered);
 }
 
+/// They may write to one file: a name that one has used says nothing of the other's message.
+#[tokio::test]
+async fn what_another_connector_has_sent_is_not_ours() {
+    let folder = tempfile::tempdir().unwrap();
+    let settings = json!({ "ledger": "ledger" });
+    let other = || {
+        let mut other = message("m1");
+        other.key.connector = "echo:other".parse().unwrap();
+        other
+    };
+    let name = native(&send(&echo_in(folder.path(), settings.clone()), "m1").await);
+    let restarted = echo_in(folder.path(), settings.clone());
+    assert_eq!(restarted.reconcile(&other()).await.outcome, Reconciled::NotDelivered);
+    let others = native(&restarted.send(&other(), Permit::default()).await);
+    assert_ne!(others, name);
+    let restarted = echo_in(folder.path(), settings);
+    assert_eq!(native(&restarted.send(&other(), Permit::default()).await), others);
+    assert_eq!(native(&send(&restarted, "m1").await), name);
+}
+
+/// They say nothing of whose they are.
+#[tokio::test]
+async fn lines_of_before_count_for_whoever_asks() {
+    let folder = tempfile::tempdir().unwrap();
+    let line = json!({ "native": "echo-1", "envelope": "m1", "part": 0, "conversation": "general",
+        "operation": { "do": "send", "text": "hello" }, "at": START });
+    std::fs::write(folder.path().join("ledger"), format!("{line}\n")).unwrap();
+    let echo = echo_in(folder.path(), json!({ "ledger": "ledger" }));
+    assert_eq!(native(&send(&echo, "m1").await), "echo-1");
+}
+
 #[tokio::test]
 async fn it_deduplicates_for_a_while_and_then_not() {
     let (folder, clock) = (tempfile::tempdir().unwrap(), Arc::new(Passing::default()));
