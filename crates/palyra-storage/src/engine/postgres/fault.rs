@@ -37,7 +37,7 @@ pub(super) fn classify(error: Error) -> Fault {
     if let Some(said) = error.as_db_error() {
         return said_by_server(said.code().code(), Arc::new(Said::by(said)));
     }
-    if error.source().is_some_and(|source| source.is::<WrongShape>()) {
+    if error.source().is_some_and(|source| source.is::<WrongShape>()) || was_not_sent(&error) {
         return Fault::plain(StorageError::internal(describe(&error)));
     }
     if refused_here(&error) {
@@ -116,6 +116,11 @@ impl Fault {
     fn lost(cause: Cause) -> Self {
         Self { error: StorageError::Unavailable(cause), again: Some(Again::Reconnect) }
     }
+}
+
+/// The driver could not make a message of it, as it is too large: the connection is as it was.
+fn was_not_sent(error: &Error) -> bool {
+    error.to_string() == "error encoding message to server"
 }
 
 /// What the server said, on one line and without the parts in which it repeats rows and

@@ -1,6 +1,12 @@
 //! Statements of a transaction on a Postgres connection.
 
+#[cfg(test)]
+mod tests;
+
 use std::error::Error;
+use std::future::poll_fn;
+use std::pin::Pin;
+use std::task::Poll;
 
 use bytes::BytesMut;
 use futures_util::future::{join, ready};
@@ -28,10 +34,39 @@ pub(super) struct Kept {
 }
 
 /// Sends them in their order, before anything that is sent once this was polled: there are never more
-/// than may be in flight.
+/// than may be in flight. One that cannot even be sent is known when this was polled, whatever the
+/// server has yet to say about those before it; of those that it refuses the first one is answered first.
 pub(super) async fn send_all(client: &Client, kept: &[Kept]) -> Result<(), tokio_postgres::Error> {
     let each = kept.iter().map(|kept| client.execute_raw(&kept.statement, &kept.params));
-    stream::iter(each).buffered(IN_FLIGHT).try_for_each(|_| ready(Ok(()))).await
+    stream::iter(each).buffer_unordered(IN_FLIGHT).try_for_each(|_| ready(Ok(()))).await
+}
+
+/// Commits behind what is sent. A transaction in which a statement has failed is not committed by the
+/// server, whatever comes after it; but of one that could not be sent the server knows nothing, so the
+/// COMMIT is not sent either.
+pub(super) async fn commit_behind<E>(
+    sent: impl Future<Output = Result<(), E>>,
+    committing: impl Future<Output = Result<(), E>>,
+) -> Result<(), E> {
+    pin_mut!(sent);
+    match poll_once(sent.as_mut()).await {
+        Some(sent) => {
+            sent?;
+            committing.await
+        }
+        None => {
+            let (sent, committed) = join(sent, committing).await;
+            sent.and(committed)
+        }
+    }
+}
+
+async fn poll_once<T>(mut future: Pin<&mut impl Future<Output = T>>) -> Option<T> {
+    poll_fn(|context| match future.as_mut().poll(context) {
+        Poll::Ready(done) => Poll::Ready(Some(done)),
+        Poll::Pending => Poll::Ready(None),
+    })
+    .await
 }
 
 pub(super) struct PostgresStatements<'a> {
@@ -94,7 +129,7 @@ impl<'a> PostgresStatements<'a> {
 impl Statements for PostgresStatements<'_> {
     fn execute(&mut self, sql: &Sql, params: &[Param<'_>]) -> Result<u64, StorageError> {
         let statement = self.prepared(sql)?;
-        check_count(&statement, params)?;
+        check(&statement, params)?;
         self.send(async |client| client.execute_raw(&statement, params).await)
     }
 
@@ -106,7 +141,7 @@ impl Statements for PostgresStatements<'_> {
             false => (Vec::new(), sets),
         };
         let statement = self.prepared(sql)?;
-        rest.iter().try_for_each(|params| check_count(&statement, params))?;
+        rest.iter().try_for_each(|params| check(&statement, params))?;
         let (client, runtime) = (&self.link.client, self.runtime);
         let each = rest.iter().map(|params| client.execute_raw(&statement, *params));
         let mut answers = stream::iter(each).buffered(IN_FLIGHT);
@@ -128,7 +163,7 @@ impl Statements for PostgresStatements<'_> {
             return self.execute(sql, params).map(drop);
         }
         let statement = self.prepared(sql)?;
-        check_count(&statement, params)?;
+        check(&statement, params)?;
         let params = params.iter().map(Param::kept).collect();
         self.kept.get_or_insert_default().push(Kept { statement, params });
         Ok(())
@@ -148,7 +183,7 @@ impl Statements for PostgresStatements<'_> {
         each: &mut dyn FnMut(&Row<'_>) -> Result<(), StorageError>,
     ) -> Result<(), StorageError> {
         let statement = self.prepared(sql)?;
-        check_count(&statement, params)?;
+        check(&statement, params)?;
         let rows = self.send(async |client| {
             let rows = client.query_raw(&statement, params).await?;
             pin_mut!(rows);
@@ -184,16 +219,35 @@ impl Statements for PostgresStatements<'_> {
     }
 }
 
-/// The driver panics on a wrong number of parameters.
-fn check_count(statement: &Statement, params: &[Param<'_>]) -> Result<(), StorageError> {
-    let expected = statement.params().len();
-    if expected == params.len() {
-        Ok(())
-    } else {
-        Err(StorageError::internal(format!(
-            "a statement with {expected} parameters was given {}",
+/// The driver panics on a wrong number of parameters. And what does not fit is refused here, because of
+/// a statement that it cannot encode it sends nothing: the transaction would go on without it.
+fn check(statement: &Statement, params: &[Param<'_>]) -> Result<(), StorageError> {
+    let types = statement.params();
+    if types.len() != params.len() {
+        return Err(StorageError::internal(format!(
+            "a statement with {} parameters was given {}",
+            types.len(),
             params.len()
-        )))
+        )));
+    }
+    let mut each = params.iter().zip(types);
+    match each.find(|(param, ty)| !fits(param, ty)) {
+        Some((_, ty)) => Err(StorageError::internal(WrongShape(ty.clone()).to_string())),
+        None => Ok(()),
+    }
+}
+
+fn fits(param: &Param<'_>, ty: &Type) -> bool {
+    match param {
+        Param::Null => true,
+        Param::Int(value) => match *ty {
+            Type::INT8 => true,
+            Type::INT4 => i32::try_from(*value).is_ok(),
+            _ => false,
+        },
+        Param::Real(_) => *ty == Type::FLOAT8,
+        Param::Text(_) => matches!(*ty, Type::TEXT | Type::VARCHAR),
+        Param::Blob(_) => *ty == Type::BYTEA,
     }
 }
 
@@ -208,16 +262,16 @@ impl ToSql for Param<'_> {
         ty: &Type,
         out: &mut BytesMut,
     ) -> Result<IsNull, Box<dyn Error + Sync + Send>> {
-        match (self, ty) {
-            (Param::Null, _) => Ok(IsNull::Yes),
-            (Param::Int(value), &Type::INT8) => value.to_sql(ty, out),
-            (Param::Int(value), &Type::INT4) => i32::try_from(*value)?.to_sql(ty, out),
-            (Param::Real(value), &Type::FLOAT8) => value.to_sql(ty, out),
-            (Param::Text(value), &Type::TEXT | &Type::VARCHAR) => value.as_ref().to_sql(ty, out),
-            (Param::Blob(value), &Type::BYTEA) => value.as_ref().to_sql(ty, out),
-            (Param::Int(_) | Param::Real(_) | Param::Text(_) | Param::Blob(_), _) => {
-                Err(Box::new(WrongShape(ty.clone())))
-            }
+        if !fits(self, ty) {
+            return Err(Box::new(WrongShape(ty.clone())));
+        }
+        match self {
+            Param::Null => Ok(IsNull::Yes),
+            Param::Int(value) if *ty == Type::INT4 => i32::try_from(*value)?.to_sql(ty, out),
+            Param::Int(value) => value.to_sql(ty, out),
+            Param::Real(value) => value.to_sql(ty, out),
+            Param::Text(value) => value.as_ref().to_sql(ty, out),
+            Param::Blob(value) => value.as_ref().to_sql(ty, out),
         }
     }
 

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use futures_util::future::{Either, join};
+use futures_util::future::Either;
 use palyra_common::ids::{EventId, IncarnationId};
 use tokio::runtime::Runtime;
 use tokio::sync::watch;
@@ -12,7 +12,7 @@ use super::connect::{ANSWER_TIMEOUT, Dial, Link, answer};
 use super::doorbell::Outgoing;
 use super::fault::{Again, Fault, classify};
 use super::marks::{self, Fate, Slot};
-use super::statements::{Kept, PostgresStatements, send_all};
+use super::statements::{Kept, PostgresStatements, commit_behind, send_all};
 use crate::engine::queue::SharedQueue;
 use crate::notify::Bell;
 use crate::tx::{AfterCommit, Tx};
@@ -184,21 +184,14 @@ impl Worker {
             return Err(Fault::defect("a transaction without a connection"));
         };
         let (Access::Write, Some(slot)) = (self.access, link.slot.take()) else {
-            let ending = async {
-                let committing = link.client.batch_execute("COMMIT");
-                let (sent, committed) = join(send_all(&link.client, kept), committing).await;
-                sent.and(committed)
-            };
+            let committing = link.client.batch_execute("COMMIT");
+            let ending = commit_behind(send_all(&link.client, kept), committing);
             return self.runtime.block_on(answer(ANSWER_TIMEOUT, ending));
         };
         crash_point!("postgres.before_commit");
         let unit = crate::clock::new_id::<EventId>().to_string();
-        let committing = async {
-            let (sent, committed) =
-                join(send_all(&link.client, kept), slot.commit(&link.client, &unit)).await;
-            // A transaction in which a statement has failed is not committed, whatever comes after it.
-            sent.and(committed)
-        };
+        let committing =
+            commit_behind(send_all(&link.client, kept), slot.commit(&link.client, &unit));
         let outcome =
             self.runtime.block_on(async { tokio::time::timeout(ANSWER_TIMEOUT, committing).await });
         crash_point!("postgres.after_commit");

@@ -167,6 +167,10 @@ pub(crate) fn classify(error: Error, path: &Path) -> StorageError {
         Some(_) if extended == Some(rusqlite::ffi::SQLITE_IOERR_SHMSIZE) => {
             StorageError::DiskFull(cause)
         }
+        // No rule about rows: a statement was given a value of another type than its column has.
+        Some(_) if extended == Some(rusqlite::ffi::SQLITE_CONSTRAINT_DATATYPE) => {
+            StorageError::internal(crate::error::describe(&plain))
+        }
         Some(ErrorCode::ConstraintViolation) => StorageError::Constraint(plain),
         Some(ErrorCode::DiskFull) => StorageError::DiskFull(cause),
         Some(ErrorCode::DatabaseCorrupt | ErrorCode::NotADatabase) => StorageError::Corrupt(cause),

@@ -16,6 +16,7 @@ on_every_engine!(
     what_is_done_later_is_done_in_its_place,
     what_is_only_done_later_is_kept,
     what_is_refused_later_undoes_all,
+    what_cannot_be_done_later_undoes_all,
     a_savepoint_undoes_what_was_to_be_done_later,
     a_panicking_unit_harms_nobody,
     a_panic_inside_a_savepoint_leaves_nothing,
@@ -167,6 +168,21 @@ async fn what_is_refused_later_undoes_all(world: World) {
         assert_eq!(count(&world.db).await, 1);
     }
     insert(&world.db, "b", 1).await.unwrap();
+}
+
+/// A text where the column holds a number. Nothing is kept without it, also where it is the last.
+async fn what_cannot_be_done_later_undoes_all(world: World) {
+    for more in [false, true] {
+        let defect = world.db.write(move |tx| {
+            tx.execute(&INSERT, params!["a", 1i64])?;
+            tx.execute_later(&INSERT, params!["b", 1i64])?;
+            tx.execute_later(&INSERT, params!["c", "none"])?;
+            if more { tx.execute(&INSERT, params!["d", 1i64]) } else { Ok(0) }
+        });
+        assert_eq!(defect.await.unwrap_err().code(), ErrorCode::StorageInternal);
+        assert_eq!(count(&world.db).await, 0);
+    }
+    insert(&world.db, "a", 1).await.unwrap();
 }
 
 async fn a_savepoint_undoes_what_was_to_be_done_later(world: World) {
