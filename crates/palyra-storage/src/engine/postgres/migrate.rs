@@ -19,9 +19,12 @@ use crate::{StorageError, crash_point};
 const LOCK: i64 = 0x70_61_6c_79_72_61;
 const LOCK_WAIT: Duration = Duration::from_secs(300);
 pub(super) const LOCK_PAUSE: Duration = Duration::from_millis(100);
-/// Building an index on a large table takes longer than any ordinary statement may.
+/// Building an index on a large table takes longer than any ordinary statement may. A node that has
+/// lost its power says nothing more, and the server asks after it within a minute: otherwise it would
+/// keep the lock for as long as the server's system keeps a connection, which is two hours.
 pub(super) const PATIENCE: &str =
-    "SET statement_timeout = 0; SET idle_in_transaction_session_timeout = 0";
+    "SET statement_timeout = 0; SET idle_in_transaction_session_timeout = 0;
+    SET tcp_keepalives_idle = 30; SET tcp_keepalives_interval = 10; SET tcp_keepalives_count = 3";
 const TRY_LOCK: &str = "SELECT pg_try_advisory_lock($1)";
 
 /// Carries out what is missing. The lock belongs to the session, so it ends with a node that is
