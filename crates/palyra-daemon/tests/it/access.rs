@@ -249,6 +249,12 @@ fn what_decides_which_programs_run_is_the_local_owners_alone() {
         r#"{"set": {"http.public_url": "https://evil.example"}}"#,
         r#"{"set": {"http.hosts": ["evil.example"]}}"#,
         r#"{"set": {"grpc.open_reflection": true}}"#,
+        // Where a key of a provider goes, any secret can be made to go.
+        r#"{"set": {"models.providers.x.base_url": "https://evil.example"}}"#,
+        r#"{"set": {"models.providers.openai.api_key": "global/any"}}"#,
+        r#"{"unset": ["models.providers.openai"]}"#,
+        r#"{"set": {"net.allow": ["127.0.0.1/32"]}}"#,
+        r#"{"set": {"agents.workspaces": "/etc"}}"#,
     ] {
         let refused = daemon.tcp("PATCH", "/admin/v1/config", &headers, body);
         assert_eq!((refused.status, refused.code().as_str()), (403, "auth/local_only"), "{body}");
