@@ -19,7 +19,6 @@ use crate::{files, log_file, when};
 const FORMAT: u32 = 1;
 const EVENTS: u32 = 200;
 const LOG_LINES: usize = 1_000;
-const LOG_BYTES: usize = 128 << 10;
 
 /// Write what helps to find a fault, without secrets, into one file
 ///
@@ -129,15 +128,15 @@ fn part<T: Serialize>(found: Result<T, Failure>) -> Value {
     }
 }
 
-/// As one text, since a secret may have several lines.
+/// As one text, since a secret may have several lines, and as much as the daemon can be asked about.
 fn log_lines(context: &Context) -> Result<String, Failure> {
     let path = log_file::path(&context.data_dir()?);
     let found = log_file::last_lines(&path, 0, LOG_LINES);
     let (lines, _) = found.map_err(|error| Failure::file(&path, error))?;
     let mut bytes = 0;
     let fitting = lines.iter().rev().take_while(|line| {
-        bytes += line.len() + 1;
-        bytes <= LOG_BYTES
+        bytes += redact::asked_bytes(line);
+        bytes <= redact::AT_ONCE_BYTES
     });
     let skipped = lines.len() - fitting.count();
     Ok(lines[skipped..].join("\n"))

@@ -60,6 +60,27 @@ fn a_secret_that_was_logged_and_configured_before_it_was_set_is_not_in_the_bundl
     assert_eq!(bundle["log"][1], "said [redacted:global/openai] aloud");
 }
 
+/// A log full of what is longer in a question than as it is.
+#[test]
+fn values_are_looked_for_also_where_the_daemon_takes_as_little_as_it_may() {
+    const CANARY: &str = "kanarienvogel-4711";
+    let world = World::new();
+    let _daemon = world.palyrad();
+    world.palyra(&["config", "set", "http.max_body_bytes", "131072"]).expect(0);
+    world.palyra_reading(&["secrets", "set", "openai"], CANARY.as_bytes()).expect(0);
+    let log = world.data_dir().join("log");
+    std::fs::create_dir_all(&log).unwrap();
+    let line = format!("said {CANARY} {}\n", "\"".repeat(90));
+    std::fs::write(log.join("palyrad.log"), line.repeat(1_000)).unwrap();
+    let ran = world.palyra(&["bundle", "-"]).expect(0);
+    let bundle = ran.json();
+    assert_eq!(bundle["redaction"], "by value and shape");
+    assert!(!ran.out.contains(CANARY));
+    let lines = bundle["log"].as_array().unwrap();
+    assert!(lines.len() > 500, "{}", lines.len());
+    assert!(lines.iter().all(|line| line.as_str().unwrap().starts_with("said [redacted:")));
+}
+
 /// Without its key a daemon does not know what to look for.
 #[test]
 fn a_bundle_says_that_no_value_was_looked_for_while_the_key_is_away() {

@@ -8,10 +8,10 @@ use serde_json::Value;
 #[cfg(test)]
 mod tests;
 
-/// How much the daemon is asked about at once; a fraction of what it takes, as JSON is longer.
-const AT_ONCE_BYTES: usize = 128 << 10;
-/// A longer text is left out. A part of it could end in the middle of a secret.
-const MAX_TEXT_BYTES: usize = 256 << 10;
+/// How much the daemon is asked about at once, as JSON: less than the least that it can be told to take,
+/// `http.max_body_bytes` of 128 KiB. A text that is longer alone is left out, as a part of it could end in
+/// the middle of a secret.
+pub(super) const AT_ONCE_BYTES: usize = 120 << 10;
 
 /// Takes the values of the daemon's secrets out of every text.
 pub(super) async fn by_value(client: &Client, bundle: &mut Value) -> Result<(), ClientError> {
@@ -38,7 +38,7 @@ pub(super) fn by_shape(bundle: &mut Value) {
 /// Leaves out texts that are too long to be asked about.
 pub(super) fn shorten(bundle: &mut Value) {
     each(bundle, &mut |text| {
-        if text.len() > MAX_TEXT_BYTES {
+        if asked_bytes(text) > AT_ONCE_BYTES {
             *text = format!("[left out: {} bytes]", text.len());
         }
     });
@@ -48,10 +48,15 @@ pub(super) fn shorten(bundle: &mut Value) {
 fn fitting(texts: &[&mut String]) -> usize {
     let mut bytes = 0;
     let within = texts.iter().take_while(|text| {
-        bytes += text.len();
+        bytes += asked_bytes(text);
         bytes <= AT_ONCE_BYTES
     });
     within.count().max(1)
+}
+
+/// How long a text is in a question, in which it stands in quotation marks and before a comma.
+pub(super) fn asked_bytes(text: &str) -> usize {
+    serde_json::to_string(text).map_or(usize::MAX, |quoted| quoted.len() + 1)
 }
 
 fn each<'a>(value: &'a mut Value, see: &mut impl FnMut(&'a mut String)) {

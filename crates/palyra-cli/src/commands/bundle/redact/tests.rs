@@ -11,10 +11,12 @@ fn texts_inside_of_json_are_redacted_too() {
 
 #[test]
 fn a_text_that_is_too_long_is_left_out_whole() {
-    let longest = "x".repeat(MAX_TEXT_BYTES);
-    let mut document = json!([longest, format!("{longest}x")]);
+    let longest = "x".repeat(AT_ONCE_BYTES - 3);
+    let mut document = json!([longest, format!("{longest}x"), "\n".repeat(AT_ONCE_BYTES / 2)]);
     shorten(&mut document);
-    assert_eq!(document, json!([longest, "[left out: 262145 bytes]"]));
+    let left_out = |bytes: usize| format!("[left out: {bytes} bytes]");
+    let half = left_out(AT_ONCE_BYTES / 2);
+    assert_eq!(document, json!([longest, left_out(AT_ONCE_BYTES - 2), half]));
 }
 
 #[test]
@@ -25,6 +27,8 @@ fn the_daemon_is_asked_in_pieces() {
         assert_eq!(fitting(&texts), expected, "{sizes:?}");
     };
     check(&[1, 2, 3], 3);
-    check(&[MAX_TEXT_BYTES, 1], 1);
-    check(&[AT_ONCE_BYTES - 1, 1, 1], 2);
+    check(&[AT_ONCE_BYTES, 1], 1);
+    check(&[AT_ONCE_BYTES - 7, 1, 1], 2);
+    // Nothing but quotation marks and commas is something, too.
+    check(&[0; AT_ONCE_BYTES], AT_ONCE_BYTES / 3);
 }
