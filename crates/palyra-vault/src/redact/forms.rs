@@ -14,9 +14,12 @@ pub(super) fn of(value: &str) -> Vec<Zeroizing<String>> {
     if value.chars().nth(MIN_VALUE_CHARS - 1).is_none() {
         return Vec::new();
     }
+    let quoted = json_escaped(value);
     let mut forms = vec![
         value.to_owned(),
-        json_escaped(value),
+        // As it stands in JSON that is a text of other JSON: an answer that was logged, arguments of a tool.
+        json_escaped(&quoted),
+        quoted,
         percent_encoded(value, Case::Upper),
         percent_encoded(value, Case::Lower),
         percent_encoded(value, Case::Upper).replace("%20", "+"),
