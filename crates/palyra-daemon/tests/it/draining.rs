@@ -89,10 +89,44 @@ fn held(daemon: &Daemon) -> TcpStream {
 /// Memory in use, in KiB.
 #[cfg(target_os = "linux")]
 fn resident(daemon: &Daemon) -> u64 {
+    memory(daemon, "VmRSS:")
+}
+
+/// A line of what the system says of the memory of the daemon, in KiB.
+#[cfg(target_os = "linux")]
+fn memory(daemon: &Daemon, name: &str) -> u64 {
     let path = format!("/proc/{}/status", daemon.process.id());
     let status = std::fs::read_to_string(path).unwrap();
-    let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:")).unwrap();
+    let line = status.lines().find_map(|line| line.strip_prefix(name)).unwrap();
     line.trim().trim_end_matches(" kB").parse().unwrap()
+}
+
+/// Its length is nowhere said, so only counting can stop it.
+#[cfg(target_os = "linux")]
+#[test]
+fn a_body_without_end_is_not_kept() {
+    const CHUNK: usize = 64 << 10;
+    const CHUNKS: usize = 1_024;
+    let daemon = Daemon::start();
+    assert_eq!(daemon.local("GET", "/admin/v1/status", "").status, 200);
+    let before = resident(&daemon);
+    let mut stream = UnixStream::connect(&daemon.running.socket).unwrap();
+    stream.set_read_timeout(Some(LIMIT)).unwrap();
+    stream.set_write_timeout(Some(LIMIT)).unwrap();
+    let head = "POST /admin/v1/redact HTTP/1.1\r\nHost: palyra\r\nContent-Type: application/json\r\n\
+                Transfer-Encoding: chunked\r\n\r\n";
+    stream.write_all(head.as_bytes()).unwrap();
+    let chunk = format!("{CHUNK:x}\r\n{}\r\n", "x".repeat(CHUNK));
+    let sent = (0..CHUNKS).take_while(|_| stream.write_all(chunk.as_bytes()).is_ok()).count();
+    let mut answer = Vec::new();
+    // What was told may be lost with the connection.
+    let _ = stream.read_to_end(&mut answer);
+    let answer = String::from_utf8_lossy(&answer);
+    assert!(answer.is_empty() || answer.starts_with("HTTP/1.1 413 "), "{answer}");
+    let most = memory(&daemon, "VmHWM:");
+    let sent_kib = (sent * CHUNK) >> 10;
+    assert!(most < before + 16_384, "{before} KiB, {most} KiB after {sent_kib} KiB were sent");
+    assert_eq!(daemon.local("GET", "/admin/v1/status", "").status, 200);
 }
 
 #[cfg(target_os = "linux")]
