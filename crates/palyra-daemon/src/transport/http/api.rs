@@ -3,6 +3,7 @@
 use axum::{Router, middleware};
 use palyra_common::api::FeedEvent;
 use palyra_common::{ErrorCode, StableErrorEnvelope};
+use utoipa::openapi::path::Operation;
 use utoipa::openapi::security::{ApiKey, ApiKeyValue, Http, HttpAuthScheme, SecurityScheme};
 use utoipa::openapi::{ContentBuilder, OpenApi, Ref, ResponseBuilder, SecurityRequirement};
 use utoipa_axum::router::OpenApiRouter;
@@ -28,22 +29,44 @@ use crate::app::App;
 )]
 struct Description;
 
-/// Statuses that any request can meet, each with an envelope.
-const REFUSALS: [(&str, &str); 14] = [
-    ("400", "The request cannot be understood"),
-    ("401", "There is no valid credential"),
-    ("403", "The credential does not allow this, or another site asks"),
-    ("404", "What the request names does not exist"),
-    ("405", "The address does not know this method"),
-    ("408", "The request took too long"),
-    ("409", "The request contradicts what is there"),
-    ("413", "The request is too large"),
-    ("415", "The body is not JSON"),
-    ("421", "The name is not this daemon's"),
-    ("429", "Too many requests"),
-    ("431", "The head of the request is too large"),
-    ("500", "A defect in Palyra"),
-    ("503", "A part of the daemon is not available"),
+/// Which requests can meet a refusal.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Meets {
+    /// All: it may be told before anybody knows what is asked for.
+    Any,
+    /// Those that need a credential.
+    WithCredential,
+    /// Those that name something, in their path or their body.
+    Naming,
+    /// Those that change something.
+    Changing,
+    /// Those with a body.
+    WithBody,
+}
+
+/// What an operation is for, by its method.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Effect {
+    Looks,
+    Changes,
+}
+
+/// What is told with an envelope, where an operation says nothing else about it.
+const REFUSALS: [(&str, Meets, &str); 14] = [
+    ("400", Meets::Any, "The request cannot be understood"),
+    ("401", Meets::WithCredential, "There is no valid credential"),
+    ("403", Meets::Any, "The credential does not allow this, or another site asks"),
+    ("404", Meets::Naming, "What the request names does not exist"),
+    ("405", Meets::Any, "The address does not know this method"),
+    ("408", Meets::Any, "The request took too long"),
+    ("409", Meets::Changing, "The request contradicts what is there"),
+    ("413", Meets::WithBody, "The request is too large"),
+    ("415", Meets::WithBody, "The body is not JSON"),
+    ("421", Meets::Any, "The name is not this daemon's"),
+    ("429", Meets::Any, "Too many requests"),
+    ("431", Meets::Any, "The head of the request is too large"),
+    ("500", Meets::Any, "A defect in Palyra"),
+    ("503", Meets::Any, "A part of the daemon is not available"),
 ];
 
 /// Everything that the daemon answers over HTTP.
@@ -158,11 +181,15 @@ fn add_security(api: &mut OpenApi) {
 fn add_refusals(api: &mut OpenApi) {
     let envelope = Ref::from_schema_name("StableErrorEnvelope");
     let content = ContentBuilder::new().schema(Some(envelope)).build();
-    for item in api.paths.paths.values_mut() {
-        let operations =
-            [&mut item.get, &mut item.put, &mut item.post, &mut item.delete, &mut item.patch];
-        for operation in operations.into_iter().flatten() {
-            for (status, meaning) in REFUSALS {
+    for (path, item) in &mut api.paths.paths {
+        let asking = item.get.as_mut().map(|operation| (operation, Effect::Looks));
+        let changing = [&mut item.put, &mut item.post, &mut item.delete, &mut item.patch];
+        let changing = changing.into_iter().flatten().map(|operation| (operation, Effect::Changes));
+        for (operation, effect) in asking.into_iter().chain(changing) {
+            let met = REFUSALS.map(|(status, meets, meaning)| {
+                can_meet(meets, path, operation, effect).then_some((status, meaning))
+            });
+            for (status, meaning) in met.into_iter().flatten() {
                 let refusal = ResponseBuilder::new()
                     .description(meaning)
                     .content("application/json", content.clone())
@@ -171,6 +198,18 @@ fn add_refusals(api: &mut OpenApi) {
                 responses.entry(status.to_owned()).or_insert_with(|| refusal.into());
             }
         }
+    }
+}
+
+fn can_meet(meets: Meets, path: &str, operation: &Operation, effect: Effect) -> bool {
+    let has_body = operation.request_body.is_some();
+    match meets {
+        Meets::Any => true,
+        // What says nothing of it needs one.
+        Meets::WithCredential => operation.security.is_none(),
+        Meets::Naming => path.contains('{') || has_body,
+        Meets::Changing => effect == Effect::Changes,
+        Meets::WithBody => has_body,
     }
 }
 

@@ -2,9 +2,9 @@ use axum::extract::State;
 use axum::http::{HeaderMap, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use axum::{Extension, Json};
-use palyra_common::ErrorCode;
 use palyra_common::api::Session;
 use palyra_common::time::Timestamp;
+use palyra_common::{ErrorCode, StableErrorEnvelope};
 use palyra_identity::{Credential, Origin, csrf_token};
 use serde::Deserialize;
 
@@ -78,7 +78,8 @@ pub(crate) async fn login(
 
 /// The login of this browser, and what its changes must carry
 #[utoipa::path(get, path = "/console/v1/session", tag = "console",
-    responses((status = 200, body = Session)))]
+    responses((status = 200, body = Session),
+        (status = 404, body = StableErrorEnvelope, description = "It is no browser that asks")))]
 pub(crate) async fn session(
     State(app): State<App>,
     caller: Caller,
