@@ -40,7 +40,8 @@ pub struct QueueSettings {
     #[serde(deserialize_with = "whole_number")]
     #[cfg_attr(feature = "openapi", schema(minimum = 1, maximum = 1_024))]
     pub lanes: u32,
-    /// How many messages may wait in one conversation; more are refused.
+    /// How many messages may wait in one conversation; more are refused. A long text is several: where
+    /// nothing waits, all of it is taken.
     #[serde(deserialize_with = "whole_number")]
     #[cfg_attr(feature = "openapi", schema(minimum = 1, maximum = 1_000_000))]
     pub max_waiting: u32,

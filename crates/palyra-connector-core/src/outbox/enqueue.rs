@@ -45,8 +45,11 @@ pub fn enqueue(
             let places = outbox_lanes::append(tx, connector, conversation, count, now)?;
             let places = places.ok_or_else(nobody)?;
             let most = places.settings.max_waiting;
+            // An empty lane takes any message: one with more parts than may wait would else never go.
+            let was_empty = places.depth <= i64::from(count);
+            let is_full = !was_empty && places.depth > i64::from(most);
             let entry = Entry::pending(&rules(&places.settings), places.clock.moment(now));
-            (entry, Some(places.first), (places.depth > i64::from(most)).then_some(most))
+            (entry, Some(places.first), is_full.then_some(most))
         }
     };
     let known = add_parts(tx, envelope, entry, first_seq, now)?;

@@ -6,7 +6,7 @@ use palyra_common::runtime_contracts::{
     ConnectorSaturation, DeadLetterReason, OutboxState, RetryClass,
 };
 use palyra_common::time::Duration;
-use palyra_connector_core::{Attempt, Due, QueueView, Report, What, history};
+use palyra_connector_core::{Attempt, Due, Enqueued, QueueView, Report, What, history};
 use palyra_policy::connector::{reasons, saturation};
 use palyra_policy::outbox::Repeat;
 use palyra_storage::JournalStore;
@@ -18,6 +18,7 @@ use crate::world::{World, connector, delivered, failed, on_every_engine, rejecte
 on_every_engine!(
     a_queue_shows_what_waits_and_why,
     the_places_of_a_conversation_are_limited,
+    no_message_has_more_parts_than_an_empty_conversation_takes,
     what_waits_for_another_try_can_be_tried_now,
     a_wait_that_the_platform_asked_for_is_not_cut_short,
     many_are_replayed_with_a_cap_and_a_reason,
@@ -93,6 +94,22 @@ async fn the_places_of_a_conversation_are_limited(world: World) {
     world.enqueue("m3", "a").await;
     assert_eq!(world.round(&delivered()).await, ["m2"]);
     assert_eq!(world.round(&delivered()).await, ["m3"]);
+}
+
+async fn no_message_has_more_parts_than_an_empty_conversation_takes(world: World) {
+    let queue = QueueSettings { max_waiting: 2, ..QueueSettings::default() };
+    world.connectors.configure(&connector(), serde_json::json!({}), queue, None).await.unwrap();
+    let long = World::envelope("m1", "a", &["x", "y", "z"]);
+    assert_eq!(world.outbox.enqueue(long.clone()).await.unwrap(), Enqueued::Now);
+    assert!(matches!(world.outbox.enqueue(long).await.unwrap(), Enqueued::Before(_)));
+    // As long as one part of it waits, there is no room for another one.
+    for _ in 0..3 {
+        let full = world.outbox.enqueue(World::envelope("m2", "a", &["x", "y", "z"])).await;
+        assert_eq!(full.unwrap_err().code(), ErrorCode::ChannelQueueFull);
+        assert_eq!(world.round(&delivered()).await.len(), 1);
+    }
+    let next = world.outbox.enqueue(World::envelope("m2", "a", &["x", "y", "z"])).await;
+    assert_eq!(next.unwrap(), Enqueued::Now);
 }
 
 async fn what_waits_for_another_try_can_be_tried_now(world: World) {

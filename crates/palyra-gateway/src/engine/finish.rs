@@ -3,7 +3,7 @@
 use palyra_common::ids::EnvelopeId;
 use palyra_common::runtime_contracts::{RunEnd, RunLifecyclePhase, ToolOutcome};
 use palyra_common::tape::{RunFinished, TapeEvent};
-use palyra_common::time::Duration;
+use palyra_common::time::{Duration, Timestamp};
 use palyra_connector_core::{CleanText, Envelope, Operation, Release};
 use palyra_policy::run::RunState;
 
@@ -14,6 +14,7 @@ use super::unknown::left_in_doubt;
 use crate::error::GatewayError;
 use crate::metrics;
 use crate::reply::reply_envelope;
+use crate::store::tape;
 
 /// What every platform takes in one message.
 const MAX_TEXT: usize = 2_000;
@@ -21,8 +22,12 @@ const MAX_TEXT: usize = 2_000;
 const MAX_PARTS: usize = 16;
 /// What a model is told about a message that does not fit into its queue.
 const NOT_SENT: &str = "it was not sent: the queue of the channel is full; try again later";
-/// How long a run waits whose answer does not fit into its queue.
+/// How long a run waits whose answer does not fit into its queue, at first. Then as long again as it has
+/// waited, up to a limit: a channel may be paused for days.
 const QUEUE_FULL_FOR: Duration = Duration::from_secs(5);
+const QUEUE_FULL_AT_MOST: Duration = Duration::from_mins(1);
+/// Why it waits.
+const QUEUE_FULL: &str = "its channel is full";
 
 impl Held {
     /// Ends the run, and delivers what it has to say.
@@ -43,13 +48,14 @@ impl Held {
         left_in_doubt(&self.state).into_iter().for_each(|event| self.push(event));
         let finished = RunFinished { phase, end, answer: answer.clone(), detail };
         self.beside.reply = self.reply(phase, &answer)?;
-        self.progress = true;
+        let progress = std::mem::replace(&mut self.progress, true);
         let before = self.state.clone();
         self.push(TapeEvent::RunFinished(finished));
         match self.flush(Then::End(phase, end)).await? {
             Committed::QueueFull(_) => {
                 self.state = before;
                 self.pending.pop();
+                self.progress = progress;
                 self.answer_later().await
             }
             Committed::Done { .. } => {
@@ -63,13 +69,37 @@ impl Held {
     /// The answer waits until there is room for it.
     async fn answer_later(&mut self) -> Result<(), GatewayError> {
         self.beside.reply = None;
-        let later = self.options.clock.now() + QUEUE_FULL_FOR;
-        self.push(moved(RunLifecyclePhase::Queued, Some("its channel is full".into())));
+        let now = self.options.clock.now();
+        let since = self.waits_since().await?;
+        let waited = since.map_or(Duration::ZERO, |since| now.since(since));
+        let later = now + waited.clamp(QUEUE_FULL_FOR, QUEUE_FULL_AT_MOST);
+        // What the tape says already is not said again: it may be a long time.
+        match &self.pending[..] {
+            [TapeEvent::RunPhase(_)] if since.is_some() => {
+                self.pending.clear();
+                self.state.phase = RunLifecyclePhase::Queued;
+            }
+            _ => self.push(moved(RunLifecyclePhase::Queued, Some(QUEUE_FULL.to_owned()))),
+        }
         if self.flush(Then::Later(Some(later))).await? == Committed::Signalled {
             // It does not wait after all, and what it has done is kept.
             self.flush(Then::GoOn).await?;
         }
         Ok(())
+    }
+
+    /// Since when the run waits for its channel by what its tape says last.
+    async fn waits_since(&self) -> Result<Option<Timestamp>, GatewayError> {
+        let run = self.run.id;
+        let last = self.options.db.read(move |tx| tape::last_phase(tx, run)).await?;
+        let waits = |event: &TapeEvent| match event {
+            TapeEvent::RunPhase(moved) => {
+                moved.phase == RunLifecyclePhase::Queued
+                    && moved.reason.as_deref() == Some(QUEUE_FULL)
+            }
+            _ => false,
+        };
+        Ok(last.filter(|last| waits(&last.event)).map(|last| last.at))
     }
 
     /// Takes back a message of a call that does not fit into its queue, and says so in place of the

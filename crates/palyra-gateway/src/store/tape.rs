@@ -27,6 +27,11 @@ const ENQUEUED: Sql = sql!(
 const AFTER: Sql =
     sql!("SELECT seq, at, payload FROM tape WHERE run_id = $1 AND seq > $2 ORDER BY seq LIMIT $3");
 
+const LAST_PHASE: Sql = sql!(
+    "SELECT seq, at, payload FROM tape
+     WHERE run_id = $1 AND kind = 'run.phase' ORDER BY seq DESC LIMIT 1"
+);
+
 /// What decides about a run: pieces of answers do not.
 const FOLDED: Sql = sql!(
     "SELECT seq, at, payload FROM tape
@@ -134,6 +139,11 @@ pub(crate) fn folded(
     after: i64,
 ) -> Result<Vec<TapeEntry>, StorageError> {
     tx.query(&FOLDED, params![text(run), after], read)
+}
+
+/// The last phase that is told.
+pub(crate) fn last_phase(tx: &mut Tx<'_>, run: RunId) -> Result<Option<TapeEntry>, StorageError> {
+    tx.query_opt(&LAST_PHASE, params![text(run)], read)
 }
 
 /// What a model reads of a run, the newest first.

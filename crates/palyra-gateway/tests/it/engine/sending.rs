@@ -5,6 +5,7 @@ use palyra_common::ids::{ConnectorId, EnvelopeId, RunId};
 use palyra_common::queue::QueueSettings;
 use palyra_common::runtime_contracts::{RunEnd, RunLifecyclePhase as Phase, ToolOutcome, Trust};
 use palyra_common::tape::{Input, TapeEvent};
+use palyra_common::time::{Clock, Duration, Timestamp};
 use palyra_connector_core::{EntryKey, Operation};
 use palyra_gateway::{NewInput, Place, Verdict, Wish, submit};
 use palyra_storage::SystemClock;
@@ -17,6 +18,8 @@ on_every_engine!(
     a_message_for_a_full_queue_is_not_sent_and_the_model_is_told,
     what_was_stopped_does_not_say_that_it_sent_what_it_did_not,
     an_answer_for_a_full_queue_waits,
+    an_answer_in_more_parts_than_the_queue_has_places_goes_out,
+    an_answer_that_waits_for_long_adds_nothing_to_its_tape,
     an_answer_that_is_too_long_for_a_channel_says_where_all_of_it_is,
 );
 
@@ -110,22 +113,16 @@ pub(super) async fn ask_as_bob(world: &World) -> RunId {
         let agent = agent();
         let place = Place::Key { key: "bob", agent: &agent, surface: "test", reply_to };
         let new = NewInput { place, input, answers: None, parent: None, worker: None };
-        submit(tx, &new, palyra_common::time::Clock::now(&SystemClock))
+        submit(tx, &new, SystemClock.now())
     };
     world.db.try_write(ask).await.unwrap().run
 }
 
-async fn an_answer_for_a_full_queue_waits(world: World) {
-    with_small(&world).await;
-    let node = Node::start(&world).await;
-    node.script.then(Says::Text("one"));
-    let first = ask_as_bob(&world).await;
-    node.until(first, Phase::Completed).await;
-    node.script.then(Says::Text("two"));
-    let second = ask_as_bob(&world).await;
+/// Waits until a run says that there is no room for its answer.
+async fn until_full(node: &Node, run: RunId) {
     let full = async {
         loop {
-            let tape = node.tape(second).await;
+            let tape = node.tape(run).await;
             let waits = |event: &TapeEvent| match event {
                 TapeEvent::RunPhase(moved) => moved.reason.is_some(),
                 _ => false,
@@ -137,6 +134,17 @@ async fn an_answer_for_a_full_queue_waits(world: World) {
         }
     };
     tokio::time::timeout(std::time::Duration::from_secs(60), full).await.unwrap();
+}
+
+async fn an_answer_for_a_full_queue_waits(world: World) {
+    with_small(&world).await;
+    let node = Node::start(&world).await;
+    node.script.then(Says::Text("one"));
+    let first = ask_as_bob(&world).await;
+    node.until(first, Phase::Completed).await;
+    node.script.then(Says::Text("two"));
+    let second = ask_as_bob(&world).await;
+    until_full(&node, second).await;
     // Room is made, and it is looked for again in a while.
     let envelope = format!("run-{first}").parse().unwrap();
     let key = EntryKey { connector: small(), envelope, part: 0 };
@@ -144,6 +152,77 @@ async fn an_answer_for_a_full_queue_waits(world: World) {
     let ended = node.until(second, Phase::Completed).await;
     assert_eq!((ended.ended, node.script.times_asked()), (Some(RunEnd::Answered), 2));
     assert!(is_in_the_queue(&world, format!("run-{second}")).await);
+    node.stop().await;
+}
+
+/// A text in three parts.
+fn three_parts() -> &'static str {
+    "word ".repeat(1_000).leak()
+}
+
+async fn an_answer_in_more_parts_than_the_queue_has_places_goes_out(world: World) {
+    with_small(&world).await;
+    let node = Node::start(&world).await;
+    node.script.then(Says::Text(three_parts()));
+    let run = ask_as_bob(&world).await;
+    node.until(run, Phase::Completed).await;
+    let parts = world.outbox.envelope(&small(), &format!("run-{run}").parse().unwrap()).await;
+    assert_eq!(parts.unwrap().len(), 3);
+    // What a tool sends is a message like any other.
+    let to = json!({"text": three_parts(), "connector": small(), "conversation": "dm-ann"});
+    node.script.then(Says::Calls(vec![("channel.send", to.to_string())]));
+    let run = node.say(node.session().await, "greet ann").await;
+    approve_all(&node, run).await;
+    node.until(run, Phase::Completed).await;
+    let [(outcome, told)] = &ended(&node, run).await[..] else { panic!() };
+    assert_eq!(*outcome, ToolOutcome::Done, "{told}");
+    node.stop().await;
+}
+
+/// Waits until a run that waits for its channel has looked for room again after `last`, and says when
+/// it looks next.
+async fn looks_again(node: &Node, run: RunId, last: Timestamp) -> Timestamp {
+    let limit = std::time::Duration::from_secs(60);
+    let looked = async {
+        loop {
+            match node.sessions.run(run).await.unwrap().due_at {
+                Some(due) if due > last => return due,
+                _ => tokio::time::sleep(std::time::Duration::from_millis(5)).await,
+            }
+        }
+    };
+    tokio::time::timeout(limit, looked).await.expect("it does not look again")
+}
+
+async fn an_answer_that_waits_for_long_adds_nothing_to_its_tape(world: World) {
+    with_small(&world).await;
+    let node = Node::start(&world).await;
+    let first = ask_as_bob(&world).await;
+    node.until(first, Phase::Completed).await;
+    let run = ask_as_bob(&world).await;
+    until_full(&node, run).await;
+    let mut due = looks_again(&node, run, Timestamp::UNIX_EPOCH).await;
+    let tape = node.tape(run).await;
+    let TapeEvent::RunPhase(waits) = &tape.last().unwrap().event else { panic!("{tape:?}") };
+    assert_eq!(
+        (waits.phase, waits.reason.as_deref()),
+        (Phase::Queued, Some("its channel is full"))
+    );
+    let mut wait = Duration::ZERO;
+    for _ in 0..5 {
+        node.clock.advance(due.since(node.clock.now()));
+        due = looks_again(&node, run, due).await;
+        wait = due.since(node.clock.now());
+    }
+    assert_eq!(node.tape(run).await, tape);
+    assert!(wait > Duration::from_secs(30), "it still looks every {wait:?}");
+    assert_eq!(node.sessions.run(run).await.unwrap().phase, Phase::Queued);
+    let envelope = format!("run-{first}").parse().unwrap();
+    let key = EntryKey { connector: small(), envelope, part: 0 };
+    world.outbox.cancel(&key, None).await.unwrap();
+    node.clock.advance(Duration::from_mins(2));
+    node.until(run, Phase::Completed).await;
+    assert_eq!(node.script.times_asked(), 2);
     node.stop().await;
 }
 
