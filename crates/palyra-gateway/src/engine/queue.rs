@@ -30,7 +30,7 @@ pub enum Place<'a> {
     Key {
         /// What makes it the same conversation.
         key: &'a str,
-        /// Who answers.
+        /// Who answers, from now on.
         agent: &'a AgentId,
         /// Where people talk.
         surface: &'a str,
@@ -120,7 +120,12 @@ fn lock(tx: &mut Tx<'_>, place: &Place<'_>, now: Timestamp) -> Result<Session, G
     match place {
         Place::Session(id) => sessions::lock(tx, *id)?.ok_or(GatewayError::NoSession(*id)),
         Place::Key { key, agent, surface, reply_to } => {
-            if let Some(found) = sessions::lock_by_key(tx, key)? {
+            if let Some(mut found) = sessions::lock_by_key(tx, key)? {
+                // Who answers is decided anew for each input, and what was said before stays.
+                if found.agent != **agent {
+                    sessions::give_to(tx, found.id, agent)?;
+                    found.agent = (*agent).clone();
+                }
                 return Ok(found);
             }
             let (id, reply_to) = (new_id(), *reply_to);

@@ -46,6 +46,8 @@ const END_RUN: Sql = sql!(
      WHERE id = $1 RETURNING next_history, next_run - next_history, holder"
 );
 
+const GIVE_TO: Sql = sql!("UPDATE sessions SET agent = $2 WHERE id = $1");
+
 /// What it is called does not change when something was said in it.
 const RENAME: Sql = sql!("UPDATE sessions SET title = $2 WHERE id = $1");
 
@@ -77,7 +79,7 @@ pub struct Session {
     pub id: SessionId,
     /// What makes it the same conversation: a channel and a place in it, or its id.
     pub key: String,
-    /// The agent.
+    /// The agent that answers what is said next.
     pub agent: AgentId,
     /// Where people talk to it.
     pub surface: String,
@@ -197,6 +199,11 @@ pub(crate) fn end_run(
         let (open, holder): (i64, Option<String>) = (row.get(1)?, row.get(2)?);
         Ok(Ended { history: row.get::<i64>(0)? - 1, is_free: open > 0 && holder.is_none() })
     })
+}
+
+/// Another agent answers from now on.
+pub(crate) fn give_to(tx: &mut Tx<'_>, id: SessionId, agent: &AgentId) -> Result<(), StorageError> {
+    tx.execute(&GIVE_TO, params![text(id), agent.as_str()]).map(drop)
 }
 
 pub(crate) fn rename(tx: &mut Tx<'_>, id: SessionId, title: &str) -> Result<(), StorageError> {
