@@ -14,7 +14,7 @@ use crate::store::sessions::{NewSession, Session};
 use crate::store::{runs, sessions, tape};
 use crate::streams;
 
-/// More inputs than this do not wait as runs of their own: they join the last one.
+/// More inputs than this do not wait as runs of their own: they join the last one, unless it was begun.
 const MOST_WAITING: i64 = 50;
 /// How long an input may wait to be begun.
 const BEGIN_WITHIN: Duration = Duration::from_days(1);
@@ -84,6 +84,7 @@ pub fn submit(
     };
     if let (true, Some(last)) = (waiting >= MOST_WAITING && new.parent.is_none(), last)
         && let Some(run) = runs::by_seq(tx, session.id, last)?
+        && takes_more(tx, &run, &session)?
     {
         append(tx, run.id, &[event], now)?;
         return Ok(Submitted { run: run.id, session: session.id });
@@ -114,6 +115,14 @@ pub fn submit(
         tx.notify(TOPIC);
     }
     Ok(Submitted { run: id, session: session.id })
+}
+
+/// Whether a run that waits for its turn can be asked more: the last thing in it is a question. One that
+/// was begun may be between a call and its result, where no provider takes anything else.
+fn takes_more(tx: &mut Tx<'_>, run: &runs::Run, session: &Session) -> Result<bool, StorageError> {
+    let last = tape::after(tx, run.id, run.next_seq - 2, 1)?;
+    let is_question = |event: &TapeEvent| matches!(event, TapeEvent::InputMessage(_));
+    Ok(run.agent == session.agent && last.iter().any(|entry| is_question(&entry.event)))
 }
 
 fn lock(tx: &mut Tx<'_>, place: &Place<'_>, now: Timestamp) -> Result<Session, GatewayError> {

@@ -5,6 +5,7 @@ mod delegating;
 mod delivering;
 mod hostile;
 mod node;
+mod ordering;
 mod routed;
 mod sending;
 mod takeover;
