@@ -38,7 +38,7 @@ pub(crate) use commit::tell_parent;
 pub use hands::Hands;
 pub(crate) use known::state_of;
 pub use model::{Asked, Thinker, Thought, ThoughtError};
-pub(crate) use queue::{MOST_DEPTH, append, let_go, rejoin};
+pub(crate) use queue::{BEGIN_WITHIN, MOST_DEPTH, append, let_go, rejoin};
 pub use queue::{NewInput, Place, Submitted, submit};
 pub use signal::Signal;
 pub(crate) use unknown::left_in_doubt;

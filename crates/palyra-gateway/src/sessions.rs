@@ -14,8 +14,8 @@ use palyra_storage::once::{Claim, Once};
 use palyra_storage::{Database, StorageError, Tx, new_id};
 
 use crate::engine::{
-    Hands, NewInput, Place, Signal, Submitted, TOPIC, append, given_away, left_in_doubt, let_go,
-    rejoin, settle, state_of, submit, tell_parent, tell_to_stop,
+    BEGIN_WITHIN, Hands, NewInput, Place, Signal, Submitted, TOPIC, append, given_away,
+    left_in_doubt, let_go, rejoin, settle, state_of, submit, tell_parent, tell_to_stop,
 };
 use crate::error::GatewayError;
 use crate::feed;
@@ -237,6 +237,8 @@ impl Sessions {
                 Wish::Pause => pause(tx, &session, &run, to, &by, now)?,
                 Wish::Resume => {
                     append(tx, id, &[moved(to, &by)], now)?;
+                    // However long it was kept from beginning, that was not its own doing.
+                    runs::allow_until(tx, id, now + BEGIN_WITHIN)?;
                     rejoin(tx, &session, id, now)?;
                 }
             }

@@ -16,8 +16,8 @@ use crate::streams;
 
 /// More inputs than this do not wait as runs of their own: they join the last one, unless it was begun.
 const MOST_WAITING: i64 = 50;
-/// How long an input may wait to be begun.
-const BEGIN_WITHIN: Duration = Duration::from_days(1);
+/// How long an input may wait to be begun, from when it came in, or was allowed to go on.
+pub(crate) const BEGIN_WITHIN: Duration = Duration::from_days(1);
 /// How deep runs may be below each other.
 pub(crate) const MOST_DEPTH: u32 = 3;
 

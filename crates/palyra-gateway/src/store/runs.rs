@@ -65,6 +65,8 @@ const MOVE: Sql = sql!(
      WHERE id = $1 AND worker IS NULL"
 );
 
+const ALLOW_UNTIL: Sql = sql!("UPDATE runs SET deadline = $2 WHERE id = $1");
+
 /// What would be worked on by itself.
 const PAUSE_ALL: Sql = sql!(
     "UPDATE runs SET phase = 'paused', due_at = NULL, worker = NULL, changed_at = $1
@@ -315,6 +317,15 @@ pub(crate) fn set(
     let params =
         params![text(run), phase.as_str(), due_at, history, ended.map(RunEnd::as_str), now];
     Ok(tx.execute(&MOVE, params)? == 1)
+}
+
+/// Gives a run another time to be begun in.
+pub(crate) fn allow_until(
+    tx: &mut Tx<'_>,
+    run: RunId,
+    deadline: Timestamp,
+) -> Result<(), StorageError> {
+    tx.execute(&ALLOW_UNTIL, params![text(run), deadline]).map(drop)
 }
 
 pub(crate) fn next_in_session(
