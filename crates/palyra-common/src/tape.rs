@@ -114,6 +114,10 @@ fn is_zero(tokens: &u64) -> bool {
     *tokens == 0
 }
 
+fn is_not(flag: &bool) -> bool {
+    !flag
+}
+
 /// Of what does not say how far it is trusted.
 fn unknown_trust() -> Trust {
     Trust::Untrusted
@@ -274,6 +278,10 @@ payloads! {
         reach: ToolReach,
         /// What it does, in words for a human.
         summary: String,
+        /// Whether it is done in the transaction that writes its result down: as long as there is none,
+        /// nothing of it was done.
+        #[serde(default, skip_serializing_if = "is_not")]
+        with_result: bool,
     }
 
     /// Something that must be as it was when a call was proposed.

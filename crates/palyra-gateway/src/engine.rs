@@ -41,7 +41,7 @@ pub use model::{Asked, Thinker, Thought, ThoughtError};
 pub(crate) use queue::{BEGIN_WITHIN, MOST_DEPTH, append, let_go, rejoin};
 pub use queue::{NewInput, Place, Submitted, submit};
 pub use signal::Signal;
-pub(crate) use unknown::left_in_doubt;
+pub(crate) use unknown::left_over;
 pub use work::Engine;
 
 /// Rung when a run can be taken, or a worker should look at its signals.

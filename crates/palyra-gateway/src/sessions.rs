@@ -14,8 +14,8 @@ use palyra_storage::once::{Claim, Once};
 use palyra_storage::{Database, StorageError, Tx, new_id};
 
 use crate::engine::{
-    BEGIN_WITHIN, Hands, NewInput, Place, Signal, Submitted, TOPIC, append, given_away,
-    left_in_doubt, let_go, rejoin, settle, state_of, submit, tell_parent, tell_to_stop,
+    BEGIN_WITHIN, Hands, NewInput, Place, Signal, Submitted, TOPIC, append, given_away, left_over,
+    let_go, rejoin, settle, state_of, submit, tell_parent, tell_to_stop,
 };
 use crate::error::GatewayError;
 use crate::feed;
@@ -279,7 +279,7 @@ fn end(
     // What its last worker had begun, and did not live to see the end of.
     let state = state_of(tx, run)?;
     tell_to_stop(tx, run.id, &given_away(&state), now)?;
-    let mut events = left_in_doubt(&state);
+    let mut events = left_over(&state);
     let mut charged = Amount::default();
     if let Some(attempt) = state.asked {
         charged = budgets::of_run(tx, run.id)?;

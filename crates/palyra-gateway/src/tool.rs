@@ -61,6 +61,9 @@ pub struct Weighed {
     pub summary: String,
     /// What must stay as it is until the call is made.
     pub bindings: Vec<Binding>,
+    /// Whether all that it does is in what [`Tool::run`] gives, and done in the transaction that writes
+    /// the result down: a call that was interrupted before has done nothing.
+    pub with_result: bool,
 }
 
 /// What came of a call.

@@ -153,7 +153,8 @@ impl Tool for Told {
     fn weigh<'a>(&'a self, _: &'a Invocation) -> BoxFuture<'a, Result<Weighed, ToolFault>> {
         let (risk, effect) = (self.risk, self.effect);
         let (reach, summary) = (ToolReach::OwnData, "do nothing".to_owned());
-        ready(Ok(Weighed { effect, risk, reach, summary, bindings: Vec::new() })).boxed()
+        let (bindings, with_result) = (Vec::new(), false);
+        ready(Ok(Weighed { effect, risk, reach, summary, bindings, with_result })).boxed()
     }
 
     fn run<'a>(&'a self, _: &'a Invocation) -> BoxFuture<'a, Result<ToolDone, ToolFault>> {

@@ -21,9 +21,11 @@ use super::context::{self, Recipe};
 use super::drive::{Flow, Held, is_yes};
 use super::gating::{self, Around};
 use super::model::{Asked, Sink, Stream, Thought, ThoughtError};
+use super::unknown::not_done;
 use crate::error::GatewayError;
 use crate::store::tape;
 use crate::tool::{Arguments, Invocation, ToolDone, ToolFault};
+use crate::tools::DELEGATE;
 
 /// What is longer goes to the blobs, and the model pages through it.
 const INLINE_BYTES: usize = 16 * 1024;
@@ -376,11 +378,18 @@ impl Held {
     fn interrupted(&mut self, made: &[(usize, ToolProposed)]) {
         for (index, proposed) in made {
             let id = self.state.calls[*index].call.id.clone();
-            let (outcome, what) = match proposed.effect {
-                ToolEffect::SideEffect | ToolEffect::Idempotent => {
+            if proposed.tool == DELEGATE {
+                // It may have been given away by another worker.
+                self.beside.stop.push(id.clone());
+            }
+            let (outcome, what) = match (proposed.effect, proposed.with_result) {
+                (ToolEffect::SideEffect | ToolEffect::Idempotent, false) => {
                     (ToolOutcome::Unknown, "it was interrupted; nobody knows whether it was done")
                 }
-                ToolEffect::ReadOnly => (ToolOutcome::Failed, "it was interrupted"),
+                (ToolEffect::SideEffect | ToolEffect::Idempotent, true) => {
+                    (ToolOutcome::Failed, not_done(&proposed.tool))
+                }
+                (ToolEffect::ReadOnly, _) => (ToolOutcome::Failed, "it was interrupted"),
             };
             self.complete(&id, outcome, what.to_owned(), Trust::Operator);
         }

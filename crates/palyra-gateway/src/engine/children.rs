@@ -21,7 +21,7 @@ pub(super) fn key(parent: RunId, call: &str) -> String {
 
 /// The calls of a run that others may work on.
 pub(crate) fn given_away(state: &RunState) -> Vec<String> {
-    state.in_doubt().map(|call| call.call.id.clone()).collect()
+    state.begun().map(|call| call.call.id.clone()).collect()
 }
 
 /// Tells those who work on calls of a run that ends to stop. They are told, and no more: a child that

@@ -10,7 +10,7 @@ use palyra_policy::run::RunState;
 use super::children::given_away;
 use super::commit::{Committed, Then};
 use super::drive::{Held, moved};
-use super::unknown::left_in_doubt;
+use super::unknown::left_over;
 use crate::error::GatewayError;
 use crate::metrics;
 use crate::reply::reply_envelope;
@@ -44,8 +44,8 @@ impl Held {
         }
         // What was to be given to others is not, and what they have begun they do not end.
         self.beside.delegate.clear();
-        self.beside.stop = given_away(&self.state);
-        left_in_doubt(&self.state).into_iter().for_each(|event| self.push(event));
+        self.beside.stop.extend(given_away(&self.state));
+        left_over(&self.state).into_iter().for_each(|event| self.push(event));
         let finished = RunFinished { phase, end, answer: answer.clone(), detail };
         self.beside.reply = self.reply(phase, &answer)?;
         let progress = std::mem::replace(&mut self.progress, true);

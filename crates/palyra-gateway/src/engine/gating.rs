@@ -72,7 +72,7 @@ pub(crate) fn proposal(
     arguments: String,
     weighed: Weighed,
 ) -> ToolProposed {
-    let Weighed { effect, risk, reach, summary, bindings } = weighed;
+    let Weighed { effect, risk, reach, summary, bindings, with_result } = weighed;
     let sha = payload_sha256(invocation.run, &invocation.call, tool, &arguments, &bindings);
     ToolProposed {
         call: invocation.call.clone(),
@@ -84,6 +84,7 @@ pub(crate) fn proposal(
         risk,
         reach,
         summary,
+        with_result,
     }
 }
 

@@ -7,6 +7,18 @@ use palyra_policy::run::{CallState, RunState};
 use super::drive::Held;
 use crate::error::GatewayError;
 use crate::store::tape;
+use crate::tools::DELEGATE;
+
+/// What is told of a call that was begun and has no end.
+const UNKNOWN: &str = "it was begun and interrupted; nobody knows whether it was done";
+
+/// The same of one that is done with its result.
+pub(super) fn not_done(tool: &str) -> &'static str {
+    match tool {
+        DELEGATE => "it was stopped before there was an answer, also for whoever was to give it",
+        _ => "it was interrupted before it was done: nothing of it has happened",
+    }
+}
 
 impl Held {
     /// The call that a human is to decide about, and why it could not be made now if it could not.
@@ -54,16 +66,20 @@ impl Held {
     }
 }
 
-/// What a tape says about the calls in doubt of a run that ends: nobody will look for them any more.
-pub(crate) fn left_in_doubt(state: &RunState) -> Vec<TapeEvent> {
-    let unknown = |call: &CallState| {
+/// What a tape says about the calls that a run has begun that ends: nobody will look for them any more.
+pub(crate) fn left_over(state: &RunState) -> Vec<TapeEvent> {
+    let left = |call: &CallState| {
+        let (outcome, content) = match call.with_result {
+            false => (ToolOutcome::Unknown, UNKNOWN),
+            true => (ToolOutcome::Failed, not_done(&call.call.tool)),
+        };
         TapeEvent::ToolCompleted(ToolCompleted {
             call: call.call.id.clone(),
-            outcome: ToolOutcome::Unknown,
-            content: "it was begun and interrupted; nobody knows whether it was done".to_owned(),
+            outcome,
+            content: content.to_owned(),
             artifact: None,
             trust: Trust::Operator,
         })
     };
-    state.in_doubt().map(unknown).collect()
+    state.begun().map(left).collect()
 }

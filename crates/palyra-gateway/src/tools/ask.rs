@@ -32,5 +32,6 @@ pub(super) fn reads(reach: ToolReach, summary: String) -> Weighed {
         reach,
         summary,
         bindings: Vec::new(),
+        with_result: false,
     }
 }

@@ -61,6 +61,7 @@ impl Tool for Delegate {
                 reach: ToolReach::OwnData,
                 summary: format!("let the agent {agent} do this: {}", cut(&task, 1_000)),
                 bindings: Vec::new(),
+                with_result: true,
             })
         })
     }

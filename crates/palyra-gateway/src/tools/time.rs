@@ -38,6 +38,7 @@ impl Tool for Now {
             reach: ToolReach::OwnData,
             summary: "tell the time".to_owned(),
             bindings: Vec::new(),
+            with_result: false,
         };
         ready(Ok(weighed)).boxed()
     }

@@ -4,6 +4,7 @@ mod answers;
 mod delegating;
 mod delivering;
 mod hostile;
+mod interrupted;
 mod node;
 mod ordering;
 mod routed;

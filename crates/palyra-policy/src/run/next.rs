@@ -213,7 +213,7 @@ pub enum Recovery {
         /// Which attempt.
         attempt: u32,
     },
-    /// Begin the call again: that changes nothing, or nothing more.
+    /// Begin the call again: that changes nothing, or nothing more, or nothing was done yet.
     Again(usize),
     /// Ask a human: nobody knows whether the call was made.
     AskHuman(usize),
@@ -224,9 +224,11 @@ pub fn recovery(state: &RunState) -> Vec<Recovery> {
     let turn = state.turns + 1;
     let model = state.asked.map(|attempt| Recovery::Abandon { turn, attempt });
     let calls = state.calls.iter().enumerate().filter_map(|(index, call)| match call.step {
-        CallStep::Started { .. } => Some(match call.effect {
-            Some(ToolEffect::ReadOnly | ToolEffect::Idempotent) => Recovery::Again(index),
-            Some(ToolEffect::SideEffect) | None => Recovery::AskHuman(index),
+        CallStep::Started { .. } => Some(match (call.effect, call.with_result) {
+            (Some(ToolEffect::ReadOnly | ToolEffect::Idempotent), _) => Recovery::Again(index),
+            // There is no result, so nothing was done.
+            (Some(ToolEffect::SideEffect) | None, true) => Recovery::Again(index),
+            (Some(ToolEffect::SideEffect) | None, false) => Recovery::AskHuman(index),
         }),
         CallStep::Asked
         | CallStep::Allowed

@@ -48,6 +48,9 @@ pub struct CallState {
     pub payload_sha256: Option<String>,
     /// What it does to the world, once that is known.
     pub effect: Option<ToolEffect>,
+    /// Whether it is done in the transaction that writes its result down.
+    #[serde(default)]
+    pub with_result: bool,
     /// How far it is.
     pub step: CallStep,
 }
@@ -127,6 +130,7 @@ impl RunState {
                 if let Some(call) = self.call(&proposed.call) {
                     call.payload_sha256 = Some(proposed.payload_sha256.clone());
                     call.effect = Some(proposed.effect);
+                    call.with_result = proposed.with_result;
                 }
             }
             TapeEvent::ToolGated(gated) => self.step(&gated.call, |_| match gated.decision {
@@ -161,9 +165,9 @@ impl RunState {
         }
     }
 
-    /// The calls of which nobody knows whether they were done: they were begun, have no end, and
-    /// change something.
-    pub fn in_doubt(&self) -> impl Iterator<Item = &CallState> {
+    /// The calls that change something, were begun and have no end. Nobody knows whether they were done,
+    /// unless they are done with their results.
+    pub fn begun(&self) -> impl Iterator<Item = &CallState> {
         self.calls
             .iter()
             .filter(|call| call.step.started() > 0 && call.effect != Some(ToolEffect::ReadOnly))
@@ -181,6 +185,7 @@ impl RunState {
             call: call.clone(),
             payload_sha256: None,
             effect: None,
+            with_result: false,
             step: CallStep::Asked,
         };
         self.calls = answer.calls.iter().map(asked).collect();

@@ -111,6 +111,10 @@ fn answer(turn: u32, text: &str, tools: &[&str]) -> TapeEvent {
 }
 
 fn proposed(call: &str, effect: ToolEffect) -> TapeEvent {
+    weighed(call, effect, false)
+}
+
+fn weighed(call: &str, effect: ToolEffect, with_result: bool) -> TapeEvent {
     TapeEvent::ToolProposed(ToolProposed {
         call: call.into(),
         tool: "x".into(),
@@ -121,6 +125,7 @@ fn proposed(call: &str, effect: ToolEffect) -> TapeEvent {
         risk: RiskLevel::Medium,
         reach: ToolReach::OwnData,
         summary: String::new(),
+        with_result,
     })
 }
 
@@ -272,6 +277,22 @@ fn what_was_begun_is_begun_again_only_if_that_does_no_harm() {
 }
 
 #[test]
+fn what_is_done_with_its_result_was_not_done_without_one() {
+    for effect in ToolEffect::ALL {
+        let mut tape = vec![
+            asked(1, 1),
+            answer(1, "", &["a"]),
+            weighed("t1c0", *effect, true),
+            gated("t1c0", GateDecision::Allow),
+            started("t1c0", 1),
+        ];
+        assert_eq!(recovery(&after(&tape)), [Recovery::Again(0)], "{effect}");
+        tape.push(ended("t1c0", Trust::Operator));
+        assert_eq!(recovery(&after(&tape)), []);
+    }
+}
+
+#[test]
 fn a_lost_attempt_is_charged_and_made_again_until_there_were_enough() {
     let lost = |attempt| {
         TapeEvent::ModelAbandoned(ModelAbandoned {
@@ -353,7 +374,11 @@ fn any_event() -> impl Strategy<Value = TapeEvent> {
     prop_oneof![
         (1..3_u32, 1..3_u32).prop_map(|(turn, attempt)| asked(turn, attempt)),
         (1..3_u32, 0..3_usize).prop_map(|(turn, n)| answer(turn, "x", &["a", "b"][..n.min(2)])),
-        (call.clone(), effects).prop_map(|(call, effect)| proposed(call, effect)),
+        (call.clone(), effects, any::<bool>()).prop_map(|(call, effect, with_result)| weighed(
+            call,
+            effect,
+            with_result
+        )),
         (call.clone(), decisions).prop_map(|(call, decision)| gated(call, decision)),
         call.clone().prop_map(human_asked),
         (call.clone(), states).prop_map(|(call, state)| decided(call, state)),
@@ -385,7 +410,10 @@ proptest! {
             }
             for recovery in recovery(&state) {
                 if let Recovery::Again(index) = recovery {
-                    prop_assert_ne!(state.calls[index].effect, Some(ToolEffect::SideEffect));
+                    let call = &state.calls[index];
+                    prop_assert!(
+                        call.with_result || call.effect != Some(ToolEffect::SideEffect)
+                    );
                 }
             }
         }

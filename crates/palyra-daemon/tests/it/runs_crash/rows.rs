@@ -1,6 +1,6 @@
 //! The rows that daemons leave behind, read while there is none; and the human who decides.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use palyra_common::ids::{ApprovalId, RunId};
@@ -108,10 +108,14 @@ pub(super) fn deliveries(tape: &[TapeEntry]) -> Vec<OutboxState> {
 /// once by the gate, and once by each yes of a human.
 pub(super) fn side_effects(tape: &[TapeEntry]) -> BTreeMap<String, (u32, u32)> {
     let mut calls = BTreeMap::<String, (u32, u32)>::new();
+    let mut with_result = BTreeSet::new();
     for entry in tape {
         match &entry.event {
             TapeEvent::ToolProposed(call) if call.effect == ToolEffect::SideEffect => {
                 calls.entry(call.call.clone()).or_default();
+                if call.with_result {
+                    with_result.insert(&call.call);
+                }
             }
             TapeEvent::ToolGated(gated)
                 if gated.decision == GateDecision::Allow
@@ -121,6 +125,10 @@ pub(super) fn side_effects(tape: &[TapeEntry]) -> BTreeMap<String, (u32, u32)> {
             }
             TapeEvent::ApprovalDecided(decided) if decided.state == ApprovalState::Approved => {
                 calls.entry(decided.call.clone()).and_modify(|(_, leave)| *leave += 1);
+            }
+            // What it does is done with its result, which there is once, however often it is begun.
+            TapeEvent::ToolStarted(started) if with_result.contains(&started.call) => {
+                calls.entry(started.call.clone()).and_modify(|(made, _)| *made = 1);
             }
             TapeEvent::ToolStarted(started) => {
                 calls.entry(started.call.clone()).and_modify(|(made, _)| *made += 1);

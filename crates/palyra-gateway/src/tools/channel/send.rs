@@ -69,6 +69,7 @@ impl Tool for Send {
                 reach: target.reach,
                 summary: format!("say {}{parts}: {}", target.place(), cut(&wanted.text, 1_000)),
                 bindings: Vec::new(),
+                with_result: true,
             })
         })
     }

@@ -63,6 +63,7 @@ impl Change {
             reach: ToolReach::OwnData,
             summary: self.summary(),
             bindings: vec![self.binding()],
+            with_result: false,
         })
     }
 

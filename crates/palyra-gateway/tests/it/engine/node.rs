@@ -212,6 +212,7 @@ impl Tool for Count {
                 name: "base".to_owned(),
                 sha256: Some(base),
             }],
+            with_result: false,
         };
         ready(Ok(weighed)).boxed()
     }

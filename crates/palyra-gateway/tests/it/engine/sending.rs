@@ -39,7 +39,7 @@ pub(super) fn send(text: &str) -> (&'static str, String) {
 }
 
 /// How the calls of a run ended, with what the model was told.
-async fn ended(node: &Node, run: RunId) -> Vec<(ToolOutcome, String)> {
+pub(super) async fn ended(node: &Node, run: RunId) -> Vec<(ToolOutcome, String)> {
     let tape = node.tape(run).await;
     let done = tape.into_iter().filter_map(|entry| match entry.event {
         TapeEvent::ToolCompleted(done) => Some((done.outcome, done.content)),
@@ -48,7 +48,7 @@ async fn ended(node: &Node, run: RunId) -> Vec<(ToolOutcome, String)> {
     done.collect()
 }
 
-async fn is_in_the_queue(world: &World, envelope: String) -> bool {
+pub(super) async fn is_in_the_queue(world: &World, envelope: String) -> bool {
     let envelope: EnvelopeId = envelope.parse().unwrap();
     !world.outbox.envelope(&small(), &envelope).await.unwrap().is_empty()
 }
