@@ -200,7 +200,7 @@ payloads! {
         text: String,
     }
 
-    /// An attempt whose answer is not used.
+    /// An attempt whose answer is not used, or is a part of one.
     ModelAbandoned {
         /// Of which turn.
         turn: u32,
@@ -212,6 +212,17 @@ payloads! {
         charged_tokens: u64,
         /// The same in millionths of a dollar.
         charged_micros: u64,
+        /// What it had said, if that stands because there was no time for more.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        said: Option<Said>,
+    }
+
+    /// What a model had said.
+    Said {
+        /// What.
+        text: String,
+        /// How far the least trusted text is trusted that it had read by then.
+        trust: Trust,
     }
 
     /// A model's answer.

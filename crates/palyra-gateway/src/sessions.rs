@@ -289,6 +289,7 @@ fn end(
             reason: "the run was stopped".to_owned(),
             charged_tokens: charged.tokens,
             charged_micros: charged.micros,
+            said: None,
         }));
     }
     events.push(TapeEvent::RunFinished(finished));

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use futures_util::future::join_all;
 use palyra_common::runtime_contracts::{ModelFinish, RunEnd, ToolEffect, ToolOutcome, Trust};
 use palyra_common::tape::{
-    Call, ModelCompleted, ModelDelta, ModelRequested, TapeEvent, ToolCompleted, ToolProposed,
+    Call, ModelCompleted, ModelDelta, ModelRequested, Said, TapeEvent, ToolCompleted, ToolProposed,
     ToolStarted,
 };
 use palyra_models::{FinishReason, ModelRequest};
@@ -36,7 +36,7 @@ impl Held {
     /// One attempt at a turn of the model.
     pub(super) async fn ask(&mut self, turn: u32, attempt: u32) -> Result<Flow, GatewayError> {
         // What was done is written down at once, and the model sees it. The rest goes with the question.
-        if self.pending.iter().any(|event| tape::is_spoken(event.kind())) {
+        if self.pending.iter().any(tape::is_spoken) {
             self.spoken = None;
             if !matches!(self.flush(Then::GoOn).await?, Committed::Done { .. }) {
                 return Ok(Flow::Stop);
@@ -110,6 +110,15 @@ impl Held {
                 self.abandon(turn, attempt, "it was interrupted", reserved);
                 Ok(Flow::GoOn)
             }
+            Asked::TooLate => {
+                // What it has said by now is the answer: there is no time for another one.
+                let text = stream.so_far(&*self.options.outgoing);
+                let said = Said { text, trust: self.state.trust };
+                let said = Some(said).filter(|said| !said.text.is_empty());
+                self.abandon_with(turn, attempt, "the time was up", reserved, said);
+                self.finish(RunEnd::TimeLimit, None).await?;
+                Ok(Flow::Stop)
+            }
         }
     }
 
@@ -137,7 +146,7 @@ impl Held {
                         break Asked::Interrupted;
                     }
                 }
-                () = &mut limit => break Asked::Interrupted,
+                () = &mut limit => break Asked::TooLate,
                 () = stream.due(last) => {
                     let Some((offset, text)) = stream.take(&*self.options.outgoing) else {
                         continue;

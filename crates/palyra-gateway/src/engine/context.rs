@@ -85,7 +85,7 @@ impl Recipe {
         tx: &mut Tx<'_>,
         tape: &[TapeEntry],
     ) -> Result<Spoken, StorageError> {
-        let spoken = tape.iter().rev().filter(|entry| tape::is_spoken(entry.event.kind()));
+        let spoken = tape.iter().rev().filter(|entry| tape::is_spoken(&entry.event));
         let own = spoken.take(MOST_EVENTS as usize).cloned().collect();
         Ok(Spoken { own: (self.run, own), earlier: self.earlier(tx)? })
     }

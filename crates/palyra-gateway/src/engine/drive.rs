@@ -7,7 +7,7 @@ use palyra_common::runtime_contracts::{
     ApprovalState, RetryClass, RunEnd, RunLifecyclePhase, ToolOutcome, Trust,
 };
 use palyra_common::tape::{
-    ApprovalRequested, DeliveryEnqueued, ModelAbandoned, Phase, TapeEvent, ToolCompleted,
+    ApprovalRequested, DeliveryEnqueued, ModelAbandoned, Phase, Said, TapeEvent, ToolCompleted,
 };
 use palyra_common::time::{Duration, Timestamp};
 use palyra_policy::budget::Amount;
@@ -301,6 +301,18 @@ impl Held {
     }
 
     pub(super) fn abandon(&mut self, turn: u32, attempt: u32, reason: &str, charged: Amount) {
+        self.abandon_with(turn, attempt, reason, charged, None);
+    }
+
+    /// The same of an attempt of which something stands.
+    pub(super) fn abandon_with(
+        &mut self,
+        turn: u32,
+        attempt: u32,
+        reason: &str,
+        charged: Amount,
+        said: Option<Said>,
+    ) {
         self.beside.spent = Some(charged);
         self.push(TapeEvent::ModelAbandoned(ModelAbandoned {
             turn,
@@ -308,6 +320,7 @@ impl Held {
             reason: reason.to_owned(),
             charged_tokens: charged.tokens,
             charged_micros: charged.micros,
+            said,
         }));
     }
 

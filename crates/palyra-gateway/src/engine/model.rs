@@ -62,6 +62,8 @@ pub enum Asked<T> {
     Answered(T),
     /// It was broken off.
     Interrupted,
+    /// The time was up.
+    TooLate,
 }
 
 /// Collects an answer as it streams.
@@ -120,6 +122,14 @@ impl Stream {
         text.given = whole.len();
         text.seen += u64::try_from(piece.chars().count()).unwrap_or(0);
         Some((offset, piece))
+    }
+
+    /// All that has come, without secrets, and without an end that may be the beginning of one.
+    pub(super) fn so_far(&self, outgoing: &dyn Outgoing) -> String {
+        let text = self.lock();
+        let settled = text.whole.len().saturating_sub(outgoing.open_end(&text.whole));
+        let settled = text.whole.get(..settled).unwrap_or_default();
+        outgoing.clean(&strip_nul(settled)).trim().to_owned()
     }
 
     /// Returns when there is something to write, and it is time to. Nothing is lost if that is not

@@ -69,6 +69,7 @@ struct Written<'a> {
 #[derive(Debug, Clone)]
 pub(crate) struct Line {
     kind: TapeEventKind,
+    spoken: bool,
     payload: String,
 }
 
@@ -77,7 +78,7 @@ pub(crate) struct Line {
 pub(crate) fn lines(events: &[TapeEvent]) -> Result<Vec<Line>, StorageError> {
     let line = |event: &TapeEvent| {
         let payload = super::to_json(&Written { v: SCHEMA, event })?;
-        Ok(Line { kind: event.kind(), payload })
+        Ok(Line { kind: event.kind(), spoken: is_spoken(event), payload })
     };
     events.iter().map(line).collect()
 }
@@ -91,8 +92,8 @@ pub(crate) fn add(
     now: Timestamp,
 ) -> Result<(), StorageError> {
     let run = run.to_string();
-    for (seq, Line { kind, payload }) in (first..).zip(lines) {
-        let params = params![&run, seq, now, kind.as_str(), is_spoken(*kind), payload];
+    for (seq, Line { kind, spoken, payload }) in (first..).zip(lines) {
+        let params = params![&run, seq, now, kind.as_str(), *spoken, payload];
         tx.execute_later(&ADD, params)?;
     }
     Ok(())
@@ -105,8 +106,8 @@ pub(crate) fn add_last(
     event: &TapeEvent,
     now: Timestamp,
 ) -> Result<(), StorageError> {
-    for Line { kind, payload } in lines(std::slice::from_ref(event))? {
-        let params = params![text(run), now, kind.as_str(), is_spoken(kind), &payload];
+    for Line { kind, spoken, payload } in lines(std::slice::from_ref(event))? {
+        let params = params![text(run), now, kind.as_str(), spoken, &payload];
         tx.execute_later(&ADD_LAST, params)?;
     }
     Ok(())
@@ -189,14 +190,25 @@ pub(crate) fn sweep(tx: &mut Tx<'_>, run: RunId) -> Result<u64, StorageError> {
 }
 
 /// Whether a model reads it.
-pub(crate) fn is_spoken(kind: TapeEventKind) -> bool {
-    matches!(
-        kind,
-        TapeEventKind::InputMessage
-            | TapeEventKind::ModelCompleted
-            | TapeEventKind::ToolCompleted
-            | TapeEventKind::RunFinished
-    )
+pub(crate) fn is_spoken(event: &TapeEvent) -> bool {
+    match event {
+        TapeEvent::InputMessage(_)
+        | TapeEvent::ModelCompleted(_)
+        | TapeEvent::ToolCompleted(_)
+        | TapeEvent::RunFinished(_) => true,
+        TapeEvent::ModelAbandoned(lost) => lost.said.is_some(),
+        TapeEvent::RunQueued(_)
+        | TapeEvent::RunPhase(_)
+        | TapeEvent::ModelRequested(_)
+        | TapeEvent::ModelDelta(_)
+        | TapeEvent::ToolProposed(_)
+        | TapeEvent::ToolGated(_)
+        | TapeEvent::ApprovalRequested(_)
+        | TapeEvent::ApprovalDecided(_)
+        | TapeEvent::ToolStarted(_)
+        | TapeEvent::DeliveryEnqueued(_)
+        | TapeEvent::DeliverySettled(_) => false,
+    }
 }
 
 fn read(row: &Row<'_>) -> Result<TapeEntry, StorageError> {

@@ -124,6 +124,10 @@ impl RunState {
             TapeEvent::ModelAbandoned(lost) => {
                 self.asked = None;
                 self.charge(lost.charged_tokens, lost.charged_micros);
+                if let Some(said) = &lost.said {
+                    self.said.clone_from(&said.text);
+                    self.trust = self.trust.max(said.trust);
+                }
             }
             TapeEvent::ModelCompleted(answer) => self.answered(answer),
             TapeEvent::ToolProposed(proposed) => {

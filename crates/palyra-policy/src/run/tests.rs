@@ -5,7 +5,7 @@ use palyra_common::runtime_contracts::{
 };
 use palyra_common::tape::{
     ApprovalDecided, ApprovalRequested, Call, ModelAbandoned, ModelCompleted, ModelRequested,
-    RunFinished, TapeEvent, ToolCompleted, ToolGated, ToolProposed, ToolStarted,
+    RunFinished, Said, TapeEvent, ToolCompleted, ToolGated, ToolProposed, ToolStarted,
 };
 use palyra_common::time::{Duration, Timestamp};
 use proptest::prelude::*;
@@ -301,6 +301,7 @@ fn a_lost_attempt_is_charged_and_made_again_until_there_were_enough() {
             reason: "lost".into(),
             charged_tokens: 10,
             charged_micros: 20,
+            said: None,
         })
     };
     let mut tape = vec![asked(1, 1)];
@@ -313,6 +314,29 @@ fn a_lost_attempt_is_charged_and_made_again_until_there_were_enough() {
         tape.extend([asked(1, attempt), lost(attempt)]);
     }
     assert_eq!(then(&tape), Next::Finish(RunEnd::ModelFailed));
+}
+
+#[test]
+fn what_a_model_had_said_when_the_time_was_up_stands() {
+    let broken = |said: Option<&str>| {
+        let said = said.map(|text| Said { text: text.to_owned(), trust: Trust::Untrusted });
+        TapeEvent::ModelAbandoned(ModelAbandoned {
+            turn: 2,
+            attempt: 1,
+            reason: "the time was up".into(),
+            charged_tokens: 10,
+            charged_micros: 20,
+            said,
+        })
+    };
+    let before = [asked(1, 1), answer(1, "let me see", &["a"]), ended("t1c0", Trust::Operator)];
+    let then = |said| {
+        let tape: Vec<_> = before.iter().cloned().chain([asked(2, 1), broken(said)]).collect();
+        let state = after(&tape);
+        (state.said, state.trust)
+    };
+    assert_eq!(then(None), ("let me see".to_owned(), Trust::Operator));
+    assert_eq!(then(Some("it is")), ("it is".to_owned(), Trust::Untrusted));
 }
 
 #[test]

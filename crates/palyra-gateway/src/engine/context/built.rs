@@ -2,7 +2,9 @@
 
 use palyra_common::ids::RunId;
 use palyra_common::runtime_contracts::{ModelFinish, ToolOutcome, Trust};
-use palyra_common::tape::{Input, ModelCompleted, TapeEntry, TapeEvent, ToolCompleted};
+use palyra_common::tape::{
+    Input, ModelAbandoned, ModelCompleted, Said, TapeEntry, TapeEvent, ToolCompleted,
+};
 use palyra_models::{Part, ToolCall, ToolOutcome as Told, ToolResult, Turn, marked};
 
 use crate::engine::model::Thinker;
@@ -48,6 +50,7 @@ impl Built {
             match &entry.event {
                 TapeEvent::InputMessage(input) => built.input(input, cut.new),
                 TapeEvent::ModelCompleted(answer) => built.answer(*run, answer),
+                TapeEvent::ModelAbandoned(lost) => built.part(lost),
                 TapeEvent::ToolCompleted(done) => {
                     let is_new = last_answer.is_none_or(|last| entry.seq > last);
                     built.result(*run, done, if is_new { cut.new } else { cut.old });
@@ -57,7 +60,6 @@ impl Built {
                 | TapeEvent::RunPhase(_)
                 | TapeEvent::ModelRequested(_)
                 | TapeEvent::ModelDelta(_)
-                | TapeEvent::ModelAbandoned(_)
                 | TapeEvent::ToolProposed(_)
                 | TapeEvent::ToolGated(_)
                 | TapeEvent::ApprovalRequested(_)
@@ -108,6 +110,14 @@ impl Built {
         };
         let calls = answer.calls.iter().map(call).collect();
         self.turns.push(Turn::Assistant { text: answer.text.clone(), calls });
+    }
+
+    /// What was said when the time was up.
+    fn part(&mut self, lost: &ModelAbandoned) {
+        if let Some(Said { text, trust }) = &lost.said {
+            self.trust = self.trust.max(*trust);
+            self.turns.push(Turn::Assistant { text: text.clone(), calls: Vec::new() });
+        }
     }
 
     fn result(&mut self, run: RunId, done: &ToolCompleted, most: usize) {

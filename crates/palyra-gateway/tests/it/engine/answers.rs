@@ -1,11 +1,19 @@
 //! What is said at the end of a run.
 
+use std::sync::Arc;
+
 use palyra_common::runtime_contracts::{RunEnd, RunLifecyclePhase as Phase};
+use palyra_common::time::Duration;
+use tokio::sync::Notify;
 
 use super::node::{Node, Says, seen};
 use crate::world::{World, on_every_engine};
 
-on_every_engine!(a_model_without_a_word_is_no_answer, an_answer_that_was_cut_says_so,);
+on_every_engine!(
+    a_model_without_a_word_is_no_answer,
+    an_answer_that_was_cut_says_so,
+    what_was_said_when_the_time_was_up_is_the_answer,
+);
 
 async fn a_model_without_a_word_is_no_answer(world: World) {
     let node = Node::start(&world).await;
@@ -31,5 +39,29 @@ async fn an_answer_that_was_cut_says_so(world: World) {
     assert_eq!(ended.ended, Some(RunEnd::AnswerCut));
     let answer = node.answer(run).await;
     assert!(answer.starts_with("once upon a\n\n[The answer was cut"), "{answer}");
+    node.stop().await;
+}
+
+/// A model that has begun to speak, and does not go on.
+async fn what_was_said_when_the_time_was_up_is_the_answer(world: World) {
+    let node = Node::start(&world).await;
+    node.spec(|spec| spec.limits.active = Duration::from_secs(4)).await;
+    node.script.then(Says::While("let me see", vec![("test.read", "{}".to_owned())]));
+    let never = Arc::new(Notify::new());
+    never.notify_one();
+    // The end may be the beginning of a secret.
+    node.script.then(Says::Pieces(&["the key s3cr3t opens ", "pass"], never));
+    let session = node.session().await;
+    let run = node.say(session, "tell me").await;
+    let ended = node.until(run, Phase::Completed).await;
+    assert_eq!(ended.ended, Some(RunEnd::TimeLimit));
+    let answer = node.answer(run).await;
+    assert!(answer.starts_with("the key [redacted] opens"), "{answer}");
+    assert!(answer.ends_with("[I stopped: the time limit is reached]"), "{answer}");
+    // The next one goes on from what was said.
+    let next = node.say(session, "go on").await;
+    node.until(next, Phase::Completed).await;
+    let asked = seen(node.script.asked.lock().unwrap().last().unwrap());
+    assert!(asked.contains("assistant: the key [redacted] opens"), "{asked}");
     node.stop().await;
 }
