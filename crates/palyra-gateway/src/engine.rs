@@ -16,6 +16,7 @@ mod gating;
 mod hands;
 mod known;
 mod model;
+mod phase;
 mod queue;
 mod signal;
 mod unknown;

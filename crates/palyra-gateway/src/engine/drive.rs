@@ -7,11 +7,11 @@ use palyra_common::runtime_contracts::{
     ApprovalState, RetryClass, RunEnd, RunLifecyclePhase, ToolOutcome, Trust,
 };
 use palyra_common::tape::{
-    ApprovalRequested, DeliveryEnqueued, ModelAbandoned, Phase, Said, TapeEvent, ToolCompleted,
+    ApprovalRequested, DeliveryEnqueued, ModelAbandoned, Said, TapeEvent, ToolCompleted,
 };
 use palyra_common::time::{Duration, Timestamp};
 use palyra_policy::budget::Amount;
-use palyra_policy::run::{self as policy, CallStep, Limits, Next, Recovery, RunState, Used};
+use palyra_policy::run::{self as policy, CallStep, Event, Limits, Next, Recovery, RunState, Used};
 use palyra_storage::{approval, crash_point, new_id};
 
 use super::charge::Above;
@@ -86,6 +86,8 @@ impl Held {
         let session = place.ok_or(GatewayError::NoSession(session))?;
         let known = agent.is_some();
         let agent = agent.map(|agent| agent.spec).unwrap_or_default();
+        // Whoever has moved it since need not have told its tape: that a human decided, for one.
+        let state = RunState { phase: run.phase, ..state };
         let limits = Limits {
             turns: agent.limits.turns,
             tool_calls: agent.limits.tool_calls,
@@ -126,6 +128,13 @@ impl Held {
 
     async fn go_on(&mut self) -> Result<(), GatewayError> {
         let now = self.options.clock.now();
+        let is_new = self.state.turns == 0 && self.state.attempts == 0;
+        if self.state.phase != RunLifecyclePhase::Running {
+            if is_new && now >= self.run.deadline {
+                return self.finish(RunEnd::DeadlinePassed, None).await;
+            }
+            self.moves(Event::Taken, None)?;
+        }
         if self.run.recoveries >= MOST_RECOVERIES {
             let detail = "it was taken over several times and never got any further";
             return self.finish(RunEnd::CrashLoop, Some(detail.to_owned())).await;
@@ -133,12 +142,6 @@ impl Held {
         if !self.known {
             let detail = format!("there is no agent {}", self.run.agent);
             return self.finish(RunEnd::Misconfigured, Some(detail)).await;
-        }
-        if self.state.turns == 0 && self.state.attempts == 0 && now >= self.run.deadline {
-            return self.finish(RunEnd::DeadlinePassed, None).await;
-        }
-        if self.state.phase != RunLifecyclePhase::Running {
-            self.push(moved(RunLifecyclePhase::Running, None));
         }
         // First what others tell: a run that this one waited for may have ended.
         if let Flow::Stop = self.absorb().await? {
@@ -158,13 +161,12 @@ impl Held {
                     self.tell(call, outcome).await?;
                     Flow::GoOn
                 }
-                Next::Wait(_) => {
-                    self.push(moved(RunLifecyclePhase::WaitingForApproval, None));
-                    self.wait(Then::LetGo(RunLifecyclePhase::WaitingForApproval)).await?
-                }
+                Next::Wait(_) => self.wait(Event::NeedsHuman, None, None).await?,
                 Next::Finish(end) => return self.finish(end, None).await,
-                // A delegated run is under way.
-                Next::Nothing => self.wait(Then::Later(None)).await?,
+                Next::Nothing => {
+                    let reason = "a run that works for it is under way".to_owned();
+                    self.wait(Event::Later, Some(reason), None).await?
+                }
             };
             if let Flow::Stop = flow {
                 return Ok(());
@@ -256,20 +258,6 @@ impl Held {
         events
     }
 
-    /// Writes down what is decided, and that the run waits.
-    async fn wait(&mut self, then: Then) -> Result<Flow, GatewayError> {
-        match self.flush(then).await? {
-            Committed::Signalled => {
-                // It does not wait after all, whether or not anybody has called yet.
-                self.signalled.call();
-                self.push(moved(RunLifecyclePhase::Running, None));
-                Ok(Flow::GoOn)
-            }
-            Committed::Done { .. } | Committed::Lost => Ok(Flow::Stop),
-            Committed::QueueFull(_) | Committed::Spent(_) => Ok(Flow::Stop),
-        }
-    }
-
     /// What another worker had begun and not ended.
     async fn recover(&mut self) -> Result<(), GatewayError> {
         for found in policy::recovery(&self.state) {
@@ -332,6 +320,7 @@ impl Held {
             (false, Some(found)) => found,
             (false, None) => return Ok(Flow::GoOn),
         };
+        let mut pause = None;
         for (id, signal) in signals {
             if self.beside.absorbed.contains(&id) {
                 continue;
@@ -342,19 +331,21 @@ impl Held {
                     self.finish(RunEnd::Stopped, detail).await?;
                     return Ok(Flow::Stop);
                 }
-                Signal::Pause { by } => {
-                    self.beside.absorbed.push(id);
-                    let reason = Some(format!("by {by}"));
-                    self.push(moved(RunLifecyclePhase::Paused, reason));
-                    return self.wait(Then::LetGo(RunLifecyclePhase::Paused)).await;
-                }
+                Signal::Pause { by } => pause = Some((id, format!("by {by}"))),
                 Signal::Decided { .. } | Signal::ChildEnded { .. } => {
                     self.beside.absorbed.push(id);
                     signal.event().into_iter().for_each(|event| self.push(event));
                 }
             }
         }
-        Ok(Flow::GoOn)
+        // The last: it does not wait while there is something that it was not told.
+        let Some((id, reason)) = pause else { return Ok(Flow::GoOn) };
+        self.beside.absorbed.push(id.clone());
+        let flow = self.wait(Event::Paused, Some(reason), None).await?;
+        if let Flow::GoOn = flow {
+            self.beside.absorbed.retain(|absorbed| *absorbed != id);
+        }
+        Ok(flow)
     }
 
     /// Asks a human about a call, with exactly what would be executed.
@@ -464,14 +455,9 @@ impl Held {
         let chance = self.options.dice.roll();
         let wait = palyra_policy::backoff::wait(backoff, self.state.attempts, chance);
         let wait = after.map_or(wait, |after| after.max(wait));
-        self.push(moved(RunLifecyclePhase::Queued, Some(what.to_owned())));
         let due = self.options.clock.now() + wait;
-        self.wait(Then::Later(Some(due))).await
+        self.wait(Event::Later, Some(what.to_owned()), Some(due)).await
     }
-}
-
-pub(super) fn moved(phase: RunLifecyclePhase, reason: Option<String>) -> TapeEvent {
-    TapeEvent::RunPhase(Phase { phase, reason })
 }
 
 /// Whether a question may be acted on.

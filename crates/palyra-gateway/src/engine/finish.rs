@@ -5,11 +5,12 @@ use palyra_common::runtime_contracts::{RunEnd, RunLifecyclePhase, ToolOutcome};
 use palyra_common::tape::{RunFinished, TapeEvent};
 use palyra_common::time::{Duration, Timestamp};
 use palyra_connector_core::{CleanText, Envelope, Operation, Release};
-use palyra_policy::run::RunState;
+use palyra_policy::run::{Event, RunState};
 
 use super::children::given_away;
 use super::commit::{Committed, Then};
-use super::drive::{Held, moved};
+use super::drive::Held;
+use super::phase::moved;
 use super::unknown::left_over;
 use crate::error::GatewayError;
 use crate::metrics;
@@ -36,7 +37,7 @@ impl Held {
         end: RunEnd,
         detail: Option<String>,
     ) -> Result<(), GatewayError> {
-        let phase = ended_as(end, &self.state);
+        let phase = self.goes(ended_by(end, &self.state))?;
         let answer = self.clean(&answer(end, &self.state.said, detail.as_deref()));
         if let Some(attempt) = self.state.asked {
             let charged = self.reserved().await?;
@@ -75,11 +76,17 @@ impl Held {
         let later = now + waited.clamp(QUEUE_FULL_FOR, QUEUE_FULL_AT_MOST);
         // What the tape says already is not said again: it may be a long time.
         match &self.pending[..] {
-            [TapeEvent::RunPhase(_)] if since.is_some() => {
+            [] | [TapeEvent::RunPhase(_)] if since.is_some() => {
                 self.pending.clear();
                 self.state.phase = RunLifecyclePhase::Queued;
             }
-            _ => self.push(moved(RunLifecyclePhase::Queued, Some(QUEUE_FULL.to_owned()))),
+            // It has not begun, and does not.
+            _ if self.state.phase == RunLifecyclePhase::Queued => {
+                self.push(moved(RunLifecyclePhase::Queued, Some(QUEUE_FULL.to_owned())));
+            }
+            _ => {
+                self.moves(Event::Later, Some(QUEUE_FULL.to_owned()))?;
+            }
         }
         if self.flush(Then::Later(Some(later))).await? == Committed::Signalled {
             // It does not wait after all, and what it has done is kept.
@@ -152,8 +159,8 @@ impl Held {
     }
 }
 
-/// The phase in which a run ends: what gave an answer is completed, also if a limit cut it.
-fn ended_as(end: RunEnd, state: &RunState) -> RunLifecyclePhase {
+/// What happens to a run that ends: what gave an answer is completed, also if a limit cut it.
+fn ended_by(end: RunEnd, state: &RunState) -> Event {
     match end {
         RunEnd::Answered
         | RunEnd::NoAnswer
@@ -161,18 +168,18 @@ fn ended_as(end: RunEnd, state: &RunState) -> RunLifecyclePhase {
         | RunEnd::TurnLimit
         | RunEnd::ToolCallLimit
         | RunEnd::TimeLimit
-        | RunEnd::ModelRefused => RunLifecyclePhase::Completed,
+        | RunEnd::ModelRefused => Event::Answered,
         RunEnd::BudgetSpent | RunEnd::TokenLimit | RunEnd::CostLimit if state.turns > 0 => {
-            RunLifecyclePhase::Completed
+            Event::Answered
         }
         RunEnd::BudgetSpent
         | RunEnd::TokenLimit
         | RunEnd::CostLimit
         | RunEnd::ModelFailed
         | RunEnd::CrashLoop
-        | RunEnd::Misconfigured => RunLifecyclePhase::Failed,
-        RunEnd::Stopped => RunLifecyclePhase::Aborted,
-        RunEnd::DeadlinePassed => RunLifecyclePhase::Expired,
+        | RunEnd::Misconfigured => Event::Failed,
+        RunEnd::Stopped => Event::Aborted,
+        RunEnd::DeadlinePassed => Event::DeadlinePassed,
     }
 }
 

@@ -7,6 +7,7 @@ mod hostile;
 mod interrupted;
 mod node;
 mod ordering;
+mod phases;
 mod routed;
 mod sending;
 mod takeover;
