@@ -20,6 +20,7 @@ use rustix::io::Errno;
 
 use crate::tool::ToolFault;
 pub(super) use path::WorkPath;
+use replace::is_partial;
 
 /// The largest text that is read or written at once.
 pub(super) const MAX_TEXT: u64 = 1 << 20;
@@ -141,7 +142,7 @@ impl Workspace {
             let Some(entry) = entries.read() else { return Ok(true) };
             let entry = entry.map_err(|error| fault(path, error))?;
             let name = entry.file_name();
-            if matches!(name.to_bytes(), b"." | b"..") {
+            if matches!(name.to_bytes(), b"." | b"..") || name.to_str().is_ok_and(is_partial) {
                 continue;
             }
             // Gone again, or not ours to look at.

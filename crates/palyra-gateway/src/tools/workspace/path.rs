@@ -2,6 +2,7 @@
 
 use std::fmt;
 
+use super::replace::is_partial;
 use crate::tool::ToolFault;
 use crate::tools::show::is_hidden;
 
@@ -100,6 +101,8 @@ fn check(part: &str) -> Result<(), ToolFault> {
         "a name in a path has at most 255 bytes"
     } else if part.chars().any(is_hidden) {
         "a path has no control characters, and none that cannot be seen"
+    } else if is_partial(part) {
+        "names like this are those of files that are not whole yet: choose another one"
     } else if part.trim() != part {
         "a name in a path neither begins nor ends with a blank"
     } else {

@@ -170,6 +170,68 @@ fn a_link_is_not_written_through() {
     assert_eq!(names(&inside(&folder)), ["file", "folder"]);
 }
 
+/// What is left of a write that was killed, and a file that only looks a little like it.
+const LEFT: &str = ".palyra-01ARZ3NDEKTSV4RRFFQ69G5FAV.tmp";
+const THEIRS: &str = ".palyra-notes.tmp";
+
+#[test]
+fn what_a_killed_write_has_left_is_taken_away_by_the_next() {
+    let (folder, workspace) = world();
+    let root = inside(&folder);
+    std::fs::write(root.join(LEFT), "half").unwrap();
+    std::fs::write(root.join(THEIRS), "mine").unwrap();
+    // Also one that may not be written to.
+    std::fs::set_permissions(root.join(LEFT), PermissionsExt::from_mode(0o400)).unwrap();
+    workspace.replace(&path("note.md"), b"new", None).unwrap();
+    assert_eq!(names(&root), [THEIRS, "note.md"]);
+    assert_eq!(std::fs::read_to_string(root.join("note.md")).unwrap(), "new");
+}
+
+#[test]
+fn what_is_being_written_is_left_alone() {
+    let (folder, workspace) = world();
+    let root = inside(&folder);
+    let writing = File::create(root.join(LEFT)).unwrap();
+    rustix::fs::flock(&writing, rustix::fs::FlockOperation::LockExclusive).unwrap();
+    workspace.replace(&path("note.md"), b"new", None).unwrap();
+    assert_eq!(names(&root), [LEFT, "note.md"]);
+    drop(writing);
+    workspace.replace(&path("note.md"), b"newer", None).unwrap();
+    assert_eq!(names(&root), ["note.md"]);
+}
+
+#[test]
+fn many_who_write_at_once_take_nothing_away_from_each_other() {
+    let (folder, workspace) = world();
+    std::thread::scope(|scope| {
+        for n in 0..8 {
+            let workspace = &workspace;
+            scope.spawn(move || {
+                for round in 0..50 {
+                    let name = path(&format!("note{n}.md"));
+                    workspace.replace(&name, round.to_string().as_bytes(), None).unwrap();
+                }
+            });
+        }
+    });
+    let root = inside(&folder);
+    assert_eq!(names(&root).len(), 8);
+    for name in names(&root) {
+        assert_eq!(std::fs::read_to_string(root.join(name)).unwrap(), "49");
+    }
+}
+
+#[test]
+fn what_is_not_whole_yet_is_not_there_for_anybody() {
+    let (folder, workspace) = world();
+    std::fs::write(inside(&folder).join(LEFT), "half").unwrap();
+    let mut shown = Vec::new();
+    workspace.entries(&WorkPath::root(), |entry| shown.push(entry.shown)).unwrap();
+    assert_eq!(shown, [""; 0]);
+    assert!(WorkPath::parse(LEFT).is_err(), "whoever wrote to it would lose it");
+    assert!(WorkPath::parse(THEIRS).is_ok());
+}
+
 fn names(folder: &Path) -> Vec<String> {
     let name = |entry: std::io::Result<std::fs::DirEntry>| {
         entry.unwrap().file_name().into_string().unwrap()
