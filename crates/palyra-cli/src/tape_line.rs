@@ -21,7 +21,9 @@ pub(crate) fn said(entry: &TapeEntry) -> String {
         }
         TapeEvent::ModelDelta(delta) => delta.text.clone(),
         TapeEvent::ModelAbandoned(lost) => {
-            format!("turn {}, attempt {}: {}", lost.turn, lost.attempt, lost.reason)
+            let said = lost.said.as_ref().map(|said| format!(": {}", said.text));
+            let said = said.unwrap_or_default();
+            format!("turn {}, attempt {}: {}{said}", lost.turn, lost.attempt, lost.reason)
         }
         TapeEvent::ModelCompleted(answer) => {
             let calls: Vec<_> = answer.calls.iter().map(|call| call.tool.as_str()).collect();

@@ -98,7 +98,8 @@ async fn the_places_of_a_conversation_are_limited(world: World) {
 
 async fn no_message_has_more_parts_than_an_empty_conversation_takes(world: World) {
     let queue = QueueSettings { max_waiting: 2, ..QueueSettings::default() };
-    world.connectors.configure(&connector(), serde_json::json!({}), queue, None).await.unwrap();
+    let settings = Some(serde_json::json!({}));
+    world.connectors.configure(&connector(), settings, Some(queue), None).await.unwrap();
     let long = World::envelope("m1", "a", &["x", "y", "z"]);
     assert_eq!(world.outbox.enqueue(long.clone()).await.unwrap(), Enqueued::Now);
     assert!(matches!(world.outbox.enqueue(long).await.unwrap(), Enqueued::Before(_)));

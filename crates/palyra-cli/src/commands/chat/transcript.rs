@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use palyra_common::ids::ApprovalId;
 use palyra_common::runtime_contracts::{RunEnd, RunLifecyclePhase, ToolOutcome};
 use palyra_common::tape::{
-    ApprovalDecided, ModelDelta, RunFinished, TapeEvent, ToolCompleted, ToolStarted,
+    ApprovalDecided, ModelAbandoned, ModelDelta, RunFinished, TapeEvent, ToolCompleted, ToolStarted,
 };
 
 use crate::output::{Tone, short};
@@ -52,13 +52,7 @@ impl Transcript {
     pub(super) fn on(&mut self, event: &TapeEvent) -> Vec<Piece> {
         match event {
             TapeEvent::ModelDelta(delta) => self.delta(delta),
-            TapeEvent::ModelAbandoned(lost) => {
-                let mut pieces = self.drop_live();
-                // Whether there is another attempt is told by what follows.
-                let what = format!("no answer: {}", short(&lost.reason, WHY_CHARS));
-                pieces.push(Piece::Line(Tone::Quiet, what));
-                pieces
-            }
+            TapeEvent::ModelAbandoned(lost) => self.abandoned(lost),
             TapeEvent::ModelCompleted(answer) => {
                 // What is refused before it is looked at has no other name.
                 let calls = answer.calls.iter();
@@ -136,6 +130,25 @@ impl Transcript {
 
     fn call(&self, call: &str) -> String {
         self.calls.get(call).cloned().unwrap_or_else(|| short(call, WHY_CHARS))
+    }
+
+    fn abandoned(&mut self, lost: &ModelAbandoned) -> Vec<Piece> {
+        match &lost.said {
+            Some(said) => {
+                let text = said.text.trim();
+                self.live = None;
+                self.text.clear();
+                text.clone_into(&mut self.said);
+                vec![Piece::Live(text.to_owned()), Piece::Settled]
+            }
+            None => {
+                let mut pieces = self.drop_live();
+                // Whether there is another attempt is told by what follows.
+                let what = format!("no answer: {}", short(&lost.reason, WHY_CHARS));
+                pieces.push(Piece::Line(Tone::Quiet, what));
+                pieces
+            }
+        }
     }
 
     fn started(&self, started: &ToolStarted) -> Piece {

@@ -85,6 +85,13 @@ fn an_answer_is_shown_once() {
     assert_eq!(rest(&[finished("answered", "Hi")]), (RunEnd::Answered, "Hi".to_owned()));
     let cut = [completed("Part"), finished("turn_limit", "Part\n\n[I stopped: the limit]")];
     assert_eq!(rest(&cut), (RunEnd::TurnLimit, "[I stopped: the limit]".to_owned()));
+    // What there was when the time was up stands.
+    let broken = json!({ "turn": 1, "attempt": 1, "reason": "the time was up", "charged_tokens": 1,
+        "charged_micros": 0, "said": { "text": "Half", "trust": "operator" } });
+    let late = [delta(1, 0, "Ha"), event("model.abandoned", broken)];
+    assert_eq!(live(&late), "Half");
+    let late = [&late[..], &[finished("time_limit", "Half\n\n[I stopped]")]].concat();
+    assert_eq!(rest(&late), (RunEnd::TimeLimit, "[I stopped]".to_owned()));
     let failed = [delta(1, 0, "Ha"), abandoned(1), finished("model_failed", "[I could not]")];
     assert_eq!(rest(&failed), (RunEnd::ModelFailed, "[I could not]".to_owned()));
 }
