@@ -226,5 +226,6 @@ async fn what_a_failed_task_has_begun_is_seen_to() {
         let entry = sending.drain.shared.outbox.entry(&sending.key).await.unwrap().unwrap();
         assert_eq!((entry.entry.state, entry.entry.looks), (OutboxState::Unknown, looks));
     }
-    assert_eq!(sending.attempts(), 1);
+    // The task may have failed before it asked the platform.
+    assert!(sending.attempts() < 2, "it was sent again");
 }
