@@ -3,7 +3,7 @@
 use palyra_common::ids::EnvelopeId;
 use palyra_common::runtime_contracts::{RunEnd, RunLifecyclePhase, ToolOutcome};
 use palyra_common::tape::{RunFinished, TapeEvent};
-use palyra_common::time::{Duration, Timestamp};
+use palyra_common::time::Duration;
 use palyra_connector_core::{CleanText, Envelope, Operation, Release};
 use palyra_policy::run::{Event, RunState};
 
@@ -23,10 +23,8 @@ const MAX_TEXT: usize = 2_000;
 const MAX_PARTS: usize = 16;
 /// What a model is told about a message that does not fit into its queue.
 const NOT_SENT: &str = "it was not sent: the queue of the channel is full; try again later";
-/// How long a run waits whose answer does not fit into its queue, at first. Then as long again as it has
-/// waited, up to a limit: a channel may be paused for days.
+/// After how long a run looks again whether its answer fits into its queue.
 const QUEUE_FULL_FOR: Duration = Duration::from_secs(5);
-const QUEUE_FULL_AT_MOST: Duration = Duration::from_mins(1);
 /// Why it waits.
 const QUEUE_FULL: &str = "its channel is full";
 
@@ -70,13 +68,11 @@ impl Held {
     /// The answer waits until there is room for it.
     async fn answer_later(&mut self) -> Result<(), GatewayError> {
         self.beside.reply = None;
-        let now = self.options.clock.now();
-        let since = self.waits_since().await?;
-        let waited = since.map_or(Duration::ZERO, |since| now.since(since));
-        let later = now + waited.clamp(QUEUE_FULL_FOR, QUEUE_FULL_AT_MOST);
-        // What the tape says already is not said again: it may be a long time.
+        let later = self.options.clock.now() + QUEUE_FULL_FOR;
+        let waits_already = self.waits_already().await?;
         match &self.pending[..] {
-            [] | [TapeEvent::RunPhase(_)] if since.is_some() => {
+            // What the tape says already is not said again: it may be a long time.
+            [] | [TapeEvent::RunPhase(_)] if waits_already => {
                 self.pending.clear();
                 self.state.phase = RunLifecyclePhase::Queued;
             }
@@ -95,18 +91,17 @@ impl Held {
         Ok(())
     }
 
-    /// Since when the run waits for its channel by what its tape says last.
-    async fn waits_since(&self) -> Result<Option<Timestamp>, GatewayError> {
+    /// Whether the run waits for its channel by what its tape says last.
+    async fn waits_already(&self) -> Result<bool, GatewayError> {
         let run = self.run.id;
         let last = self.options.db.read(move |tx| tape::last_phase(tx, run)).await?;
-        let waits = |event: &TapeEvent| match event {
-            TapeEvent::RunPhase(moved) => {
+        Ok(match last.map(|last| last.event) {
+            Some(TapeEvent::RunPhase(moved)) => {
                 moved.phase == RunLifecyclePhase::Queued
                     && moved.reason.as_deref() == Some(QUEUE_FULL)
             }
             _ => false,
-        };
-        Ok(last.filter(|last| waits(&last.event)).map(|last| last.at))
+        })
     }
 
     /// Takes back a message of a call that does not fit into its queue, and says so in place of the
