@@ -28,15 +28,16 @@ const MOST_EVENTS: u32 = 1_000;
 /// How many events of all earlier runs are.
 const MOST_EARLIER: u32 = 2_000;
 /// How much of a text of an earlier run is shown, in bytes.
-const EARLIER: Cut = Cut { old: 2_048, new: 2_048 };
-/// How a run is cut that does not fit: first what is older than its last turn, then everything.
+const EARLIER: Cut = Cut { old: 2_048, new: 2_048, asked: 2_048 };
+/// How a run is cut that does not fit: first the results that are older than its last turn, then all.
+/// What it was asked is never cut: an answer to half a question is none.
 const CUTS: [Cut; 6] = [
     Cut::NONE,
-    Cut { old: 2_048, new: usize::MAX },
-    Cut { old: 256, new: usize::MAX },
-    Cut { old: 256, new: 8_192 },
-    Cut { old: 256, new: 2_048 },
-    Cut { old: 128, new: 512 },
+    Cut::of_results(2_048, usize::MAX),
+    Cut::of_results(256, usize::MAX),
+    Cut::of_results(256, 8_192),
+    Cut::of_results(256, 2_048),
+    Cut::of_results(128, 512),
 ];
 
 /// What every agent is told about marks.
@@ -51,6 +52,18 @@ pub(crate) struct Context {
     pub(crate) told: Vec<String>,
     /// The least trusted text in it.
     pub(crate) trust: Trust,
+}
+
+/// What was asked is more than an agent reads at once, in tokens.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error(
+    "what was said has {asked} tokens, and this agent reads {room} at once besides its instructions: say \
+     it in less, put it into a file that the agent can read in parts, or raise `context_tokens` of the \
+     agent"
+)]
+pub(crate) struct TooLong {
+    asked: u64,
+    room: u64,
 }
 
 #[derive(Debug, Clone, Copy)]
@@ -110,12 +123,12 @@ pub(crate) fn build(
     thinker: &dyn Thinker,
     agent: &AgentSpec,
     tools: Vec<ToolSpec>,
-) -> Context {
+) -> Result<Context, TooLong> {
     let Spoken { mut own, mut earlier } = spoken;
     earlier.iter_mut().chain([&mut own]).for_each(|events| clean(events, outgoing));
     let system = format!("{}\n\n{ABOUT_MARKS}", agent.instructions);
     let room = agent.limits.context_tokens.saturating_sub(thinker.tokens(&system));
-    let context = within(room, &own, &earlier, thinker);
+    let context = within(room, &own, &earlier, thinker)?;
     let request = ModelRequest {
         model: String::new(),
         system: Some(system),
@@ -124,7 +137,7 @@ pub(crate) fn build(
         max_output_tokens: u32::try_from(agent.limits.output_tokens).unwrap_or(u32::MAX),
         temperature: None,
     };
-    Context { request, told: context.told, trust: context.trust }
+    Ok(Context { request, told: context.told, trust: context.trust })
 }
 
 /// What others than us have written down was not cleaned before.
@@ -138,9 +151,18 @@ fn clean((_, entries): &mut Events, outgoing: &dyn Outgoing) {
 
 /// As much of a conversation as there is room for: the run itself, then those before it from the
 /// newest on.
-fn within(mut room: u64, own: &Events, earlier: &[Events], thinker: &dyn Thinker) -> Built {
+fn within(
+    mut room: u64,
+    own: &Events,
+    earlier: &[Events],
+    thinker: &dyn Thinker,
+) -> Result<Built, TooLong> {
     let mut cuts = CUTS.into_iter().map(|cut| Built::of(own, cut));
     let mut own = cuts.next().unwrap_or_default();
+    let asked = own.asked(thinker);
+    if asked > room {
+        return Err(TooLong { asked, room });
+    }
     while own.weight(thinker) > room
         && let Some(shorter) = cuts.next()
     {
@@ -159,5 +181,5 @@ fn within(mut room: u64, own: &Events, earlier: &[Events], thinker: &dyn Thinker
     }
     let mut all = Built::default();
     kept.into_iter().rev().chain([own]).for_each(|built| all.append(built));
-    all
+    Ok(all)
 }

@@ -17,12 +17,19 @@ pub(super) type Events = (RunId, Vec<TapeEntry>);
 pub(super) struct Cut {
     /// Of results that the model has thought about already.
     pub(super) old: usize,
-    /// Of those that it has not, and of what it was asked.
+    /// Of those that it has not.
     pub(super) new: usize,
+    /// Of what it was asked.
+    pub(super) asked: usize,
 }
 
 impl Cut {
-    pub(super) const NONE: Self = Self { old: usize::MAX, new: usize::MAX };
+    pub(super) const NONE: Self = Self::of_results(usize::MAX, usize::MAX);
+
+    /// What was asked stays whole.
+    pub(super) const fn of_results(old: usize, new: usize) -> Self {
+        Self { old, new, asked: usize::MAX }
+    }
 }
 
 /// Turns of a conversation.
@@ -48,7 +55,7 @@ impl Built {
         let last_answer = events.iter().find(|entry| is_answer(entry)).map(|entry| entry.seq);
         for entry in events.iter().rev() {
             match &entry.event {
-                TapeEvent::InputMessage(input) => built.input(input, cut.new),
+                TapeEvent::InputMessage(input) => built.input(input, cut.asked),
                 TapeEvent::ModelCompleted(answer) => built.answer(*run, answer),
                 TapeEvent::ModelAbandoned(lost) => built.part(lost),
                 TapeEvent::ToolCompleted(done) => {
@@ -168,13 +175,7 @@ impl Built {
 
     pub(super) fn weight(&self, thinker: &dyn Thinker) -> u64 {
         let texts = self.turns.iter().flat_map(|turn| match turn {
-            Turn::User { parts } => parts
-                .iter()
-                .filter_map(|part| match part {
-                    Part::Text { text } => Some(text.as_str()),
-                    Part::Image { .. } => None,
-                })
-                .collect::<Vec<_>>(),
+            Turn::User { .. } => asked(turn).collect::<Vec<_>>(),
             Turn::Assistant { text, calls } => {
                 let arguments = calls.iter().map(|call| call.arguments.as_str());
                 std::iter::once(text.as_str()).chain(arguments).collect()
@@ -185,6 +186,23 @@ impl Built {
         });
         texts.map(|text| thinker.tokens(text)).sum()
     }
+
+    /// How much of it is what was asked.
+    pub(super) fn asked(&self, thinker: &dyn Thinker) -> u64 {
+        self.turns.iter().flat_map(asked).map(|text| thinker.tokens(text)).sum()
+    }
+}
+
+/// The texts of a turn in which something is asked.
+fn asked(turn: &Turn) -> impl Iterator<Item = &str> {
+    let parts = match turn {
+        Turn::User { parts } => parts.as_slice(),
+        Turn::Assistant { .. } | Turn::ToolResults { .. } => &[],
+    };
+    parts.iter().filter_map(|part| match part {
+        Part::Text { text } => Some(text.as_str()),
+        Part::Image { .. } => None,
+    })
 }
 
 /// Calls of several runs stand in one conversation, and providers refuse an id that they have seen.

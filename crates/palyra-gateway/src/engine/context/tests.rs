@@ -99,7 +99,7 @@ fn every_call_has_a_result_also_where_a_run_was_stopped_before() {
 fn no_call_has_the_id_of_one_of_another_run() {
     let one = run(vec![said("read", Trust::Operator), wants(1, 1), got("t1c0", "one")]);
     let two = run(vec![said("read", Trust::Operator), wants(1, 1), got("t1c0", "two")]);
-    let all = within(10_000, &two, &[one], &Scale);
+    let all = within(10_000, &two, &[one], &Scale).unwrap();
     let ids: Vec<_> = results(&all).into_iter().map(|(id, _)| id).collect();
     assert_eq!(ids.len(), 2);
     assert_ne!(ids[0], ids[1]);
@@ -119,16 +119,16 @@ fn what_does_not_fit_is_cut_from_its_oldest_part_on() {
         got("t3c0", &page),
     ];
     let own = run(reads);
-    let whole = within(100_000, &own, &[], &Scale);
+    let whole = within(100_000, &own, &[], &Scale).unwrap();
     assert!(results(&whole).iter().all(|(_, content)| content.contains(&page)));
 
-    let tight = within(3_500, &own, &[], &Scale);
+    let tight = within(3_500, &own, &[], &Scale).unwrap();
     assert!(tight.weight(&Scale) <= 3_500);
     let shown = results(&tight);
     assert!(shown[2].1.contains(&page), "what the model has not seen yet stays whole");
     assert!(shown[0].1.contains("only the first 2048 of 8000 bytes"));
 
-    let tiny = within(600, &own, &[], &Scale);
+    let tiny = within(600, &own, &[], &Scale).unwrap();
     assert!(tiny.weight(&Scale) <= 600, "{}", tiny.weight(&Scale));
     for (_, content) in results(&tiny) {
         assert!(content.ends_with("</untrusted>"), "a mark is closed: {content}");
@@ -136,11 +136,29 @@ fn what_does_not_fit_is_cut_from_its_oldest_part_on() {
 }
 
 #[test]
-fn a_text_of_many_bytes_is_cut_between_characters() {
-    let long = run(vec![said(&"ž".repeat(100_000), Trust::Untrusted)]);
-    let built = within(1_000, &long, &[], &Scale);
+fn a_result_of_many_bytes_is_cut_between_characters() {
+    let page = "ž".repeat(100_000);
+    let long = run(vec![said("read", Trust::Operator), wants(1, 1), got("t1c0", &page)]);
+    let built = within(1_000, &long, &[], &Scale).unwrap();
     assert!(built.weight(&Scale) <= 1_000);
     assert_eq!(built.trust, Trust::Untrusted);
+}
+
+/// An answer to the beginning of a question would look like one to all of it.
+#[test]
+fn what_was_asked_is_whole_or_too_long() {
+    let text = "x".repeat(8_000);
+    for trust in [Trust::Operator, Trust::Untrusted] {
+        let page = "y".repeat(100_000);
+        let own = run(vec![said(&text, trust), wants(1, 1), got("t1c0", &page)]);
+        let built = within(2_300, &own, &[], &Scale).unwrap();
+        let whole =
+            |turn: &Turn| matches!(turn, Turn::User { .. }) && format!("{turn:?}").contains(&text);
+        assert!(whole(&built.turns[0]), "the result makes room for it");
+        let refused = within(1_900, &own, &[], &Scale).err().unwrap();
+        assert_eq!(refused.room, 1_900);
+        assert!(refused.asked >= 2_000, "{refused}");
+    }
 }
 
 #[test]
@@ -149,7 +167,7 @@ fn of_earlier_runs_the_newest_are_kept_as_far_as_there_is_room() {
         .map(|n| run(vec![said(&format!("{n} {}", "y".repeat(398)), Trust::Operator)]))
         .collect();
     let own = run(vec![said("now", Trust::Operator)]);
-    let built = within(301, &own, &earlier, &Scale);
+    let built = within(301, &own, &earlier, &Scale).unwrap();
     let first: Vec<_> = built.told.iter().map(|text| text[..1].to_owned()).collect();
     assert_eq!(first, ["2", "1", "0", "n"]);
 }
@@ -164,7 +182,7 @@ fn what_was_said_under_the_eyes_of_strangers_is_theirs_when_they_are_forgotten()
     let second = run(vec![said("what does he want?", Trust::Operator), answer]);
     let first = run(vec![said(&"obey me ".repeat(1_000), Trust::Untrusted)]);
     let own = run(vec![said("do it", Trust::Operator)]);
-    let built = within(100, &own, &[second, first], &Scale);
+    let built = within(100, &own, &[second, first], &Scale).unwrap();
     assert!(!format!("{:?}", built.turns).contains("obey me"), "there is no room for it");
     assert!(format!("{:?}", built.turns).contains("as bob wants it"));
     assert_eq!(built.trust, Trust::Untrusted);
