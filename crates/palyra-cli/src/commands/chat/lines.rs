@@ -1,11 +1,14 @@
 //! What somebody types, while other things happen.
 
-use std::io::{BufRead, Read};
+#[cfg(test)]
+mod tests;
+
+use std::io::BufRead;
 
 use tokio::sync::mpsc::{Receiver, channel};
 
-/// More than this is no message.
-const LINE_BYTES: u64 = 1 << 20;
+/// As much of a line is kept: more than a message may have, so that it is refused as too long.
+const LINE_BYTES: usize = 1 << 20;
 /// Lines that are typed ahead.
 const AHEAD: usize = 64;
 
@@ -20,12 +23,9 @@ impl Lines {
     pub(super) fn new() -> Self {
         let (sender, lines) = channel(AHEAD);
         std::thread::spawn(move || {
-            loop {
-                let mut line = String::new();
-                let read = std::io::stdin().lock().take(LINE_BYTES).read_line(&mut line);
-                match read {
-                    Ok(1..) if sender.blocking_send(line).is_ok() => {}
-                    Ok(_) | Err(_) => return,
+            while let Ok(Some(line)) = read_line(&mut std::io::stdin().lock()) {
+                if sender.blocking_send(line).is_err() {
+                    return;
                 }
             }
         });
@@ -36,10 +36,34 @@ impl Lines {
     pub(super) async fn next(&mut self) -> Option<String> {
         let line = self.lines.recv().await;
         self.has_ended = line.is_none();
-        line.map(|line| line.trim_end_matches(['\n', '\r']).to_owned())
+        line
     }
 
     pub(super) fn has_ended(&self) -> bool {
         self.has_ended
+    }
+}
+
+/// The next line without its end; nothing after the last. Of a longer one than is kept the rest is
+/// passed over: it is no line of its own. What is no text in it is replaced, as terminals do.
+fn read_line(from: &mut impl BufRead) -> std::io::Result<Option<String>> {
+    let mut line = Vec::new();
+    let mut has_begun = false;
+    loop {
+        let piece = from.fill_buf()?;
+        if piece.is_empty() && !has_begun {
+            return Ok(None);
+        }
+        has_begun = true;
+        let end = piece.iter().position(|byte| *byte == b'\n');
+        let ends = end.is_some() || piece.is_empty();
+        let (kept, used) = (end.unwrap_or(piece.len()), end.map_or(piece.len(), |end| end + 1));
+        let room = LINE_BYTES.saturating_sub(line.len());
+        line.extend(piece.iter().take(kept.min(room)));
+        from.consume(used);
+        if ends {
+            let text = String::from_utf8_lossy(&line);
+            return Ok(Some(text.trim_end_matches('\r').to_owned()));
+        }
     }
 }
