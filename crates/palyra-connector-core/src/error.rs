@@ -51,6 +51,9 @@ pub enum ChannelError {
         /// How many may wait.
         most: u32,
     },
+    /// Another message was enqueued under this name.
+    #[error("another message was sent under the name {0}: a new message needs a name of its own")]
+    OtherMessage(EnvelopeId),
     /// The connector does not run on this node, if it runs at all.
     #[error("{0} does not run here, so its platform cannot be asked")]
     NotHere(ConnectorId),
@@ -85,7 +88,7 @@ impl ChannelError {
             Self::NoConnector(_) | Self::NoEntry(_) | Self::NoDeadLetter { .. } => {
                 ErrorCode::CommonNotFound
             }
-            Self::NotNow { .. } => ErrorCode::CommonConflict,
+            Self::NotNow { .. } | Self::OtherMessage(_) => ErrorCode::CommonConflict,
             Self::Parts { .. } | Self::Invalid(_) => ErrorCode::CommonInvalidInput,
             Self::LaneFull { .. } => ErrorCode::ChannelQueueFull,
             Self::NotHere(_) => ErrorCode::ChannelNotHere,
@@ -104,6 +107,7 @@ impl ChannelError {
             | Self::NoDeadLetter { .. }
             | Self::NotNow { .. }
             | Self::Parts { .. }
+            | Self::OtherMessage(_)
             | Self::NotHere(_)
             | Self::NotCapable { .. }
             | Self::Platform { .. }

@@ -52,7 +52,7 @@ pub use inbound::{Accepted, AuthorKind, Content, Inbound, InboundEvent, InboundS
 pub use operation::{EntryKey, Envelope, Operation, Release};
 pub use outbox::{
     Attempt, Begun, COUNTED, DeadLetterRecord, Dice, Due, Enqueued, MAX_REPLAYED, Outbox, PartView,
-    QueueView, Report, Settled, SystemDice, enqueue, is_under_way,
+    QueueView, Report, Settled, SystemDice, check_same, enqueue, is_under_way,
 };
 pub use outgoing::{CleanText, Outgoing};
 pub use reason::Reason;

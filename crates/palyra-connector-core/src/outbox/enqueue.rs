@@ -69,6 +69,22 @@ pub fn enqueue(
     }
 }
 
+/// Refuses another message than the one that was enqueued under this name, as far as that one is
+/// remembered.
+pub fn check_same(tx: &mut Tx<'_>, envelope: &Envelope) -> Result<(), ChannelError> {
+    let kept = outbox::ended::content(tx, &envelope.connector, &envelope.id)?;
+    let place = |part| usize::try_from(part).unwrap_or(usize::MAX);
+    let is_same = kept.iter().all(|kept| {
+        kept.conversation == envelope.conversation
+            && envelope.parts.get(place(kept.part)) == Some(&kept.operation)
+    });
+    let is_whole = kept.last().is_none_or(|last| place(last.part) + 1 == envelope.parts.len());
+    match is_same && is_whole {
+        true => Ok(()),
+        false => Err(ChannelError::OtherMessage(envelope.id.clone())),
+    }
+}
+
 /// Only what an attempt does depends on the platform.
 fn rules(queue: &QueueSettings) -> Rules {
     Rules::of(queue, Repeat::Never)

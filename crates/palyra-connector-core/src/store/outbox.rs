@@ -369,12 +369,7 @@ pub(super) fn lane_params(stored: &Stored) -> [Param<'_>; 3] {
 }
 
 fn read(row: &Row<'_>, connector: &ConnectorId) -> Result<Stored, StorageError> {
-    let number = |index| -> Result<u32, StorageError> {
-        let value: i64 = row.get(index)?;
-        u32::try_from(value).map_err(|_| StorageError::InvalidValue {
-            what: format!("column {index} of outbox holds {value}"),
-        })
-    };
+    let number = |index| number(row, index);
     let flag = |index| Ok::<_, StorageError>(row.get::<i64>(index)? != 0);
     let place: i64 = row.get(4)?;
     let kept: Kept<Operation> = from_json(row, 14)?;
@@ -405,6 +400,13 @@ fn read(row: &Row<'_>, connector: &ConnectorId) -> Result<Stored, StorageError> 
         created_at: row.get(18)?,
         changed_at: row.get(19)?,
         version: row.get(20)?,
+    })
+}
+
+fn number(row: &Row<'_>, index: usize) -> Result<u32, StorageError> {
+    let value: i64 = row.get(index)?;
+    u32::try_from(value).map_err(|_| StorageError::InvalidValue {
+        what: format!("column {index} of outbox holds {value}"),
     })
 }
 

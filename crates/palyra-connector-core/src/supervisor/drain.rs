@@ -366,6 +366,7 @@ fn is_refusal(error: &ChannelError) -> bool {
         | ChannelError::NotNow { .. }
         | ChannelError::Parts { .. }
         | ChannelError::LaneFull { .. }
+        | ChannelError::OtherMessage(_)
         | ChannelError::NotHere(_)
         | ChannelError::NotCapable { .. }
         | ChannelError::Platform { .. }

@@ -76,6 +76,35 @@ fn a_message_is_answered_and_remembered() {
     );
 }
 
+/// A program that takes one name for everything would believe that each was sent.
+#[test]
+fn another_message_under_a_name_that_is_taken_is_refused() {
+    let daemon = Daemon::start();
+    let messages = format!("{ECHO}/messages");
+    let long = "word ".repeat(1_000);
+    for (envelope, text) in [("short", "hello"), ("long", long.as_str())] {
+        let message = |conversation: &str, text: &str| json!({ "conversation": conversation, "text": text, "envelope": envelope });
+        let sent = message("general", text);
+        assert_eq!(daemon.ask("POST", &messages, &sent).status, 202);
+        assert_eq!(daemon.ask("POST", &messages, &sent).status, 202, "the same again");
+        let longer = format!("{text}{}", "more ".repeat(1_000));
+        for other in
+            [message("general", "other"), message("random", text), message("general", &longer)]
+        {
+            let refused = daemon.ask("POST", &messages, &other);
+            assert_eq!(
+                (refused.status, refused.code().as_str()),
+                (409, "common/conflict"),
+                "{other}"
+            );
+        }
+        let state = daemon.until(&format!("{ECHO}/outbox/{envelope}"), |state| {
+            state["parts"].as_array().unwrap().iter().all(|part| part["state"] == "delivered")
+        });
+        assert_eq!(daemon.ask("POST", &messages, &sent).json(), state, "also once it is delivered");
+    }
+}
+
 /// Whoever types it or sends it through us; also where it stands across the cut of a long text.
 #[test]
 fn what_goes_out_holds_no_value_of_a_secret() {

@@ -5,7 +5,7 @@ use palyra_common::runtime_contracts::OutboxState;
 use palyra_common::time::Timestamp;
 use palyra_storage::{Param, Row, Sql, StorageError, Tx, claim_sql, params, sql};
 
-use super::{Stored, at_place, key_params, lane_params};
+use super::{Kept, Stored, at_place, key_params, lane_params, number};
 use crate::operation::{EntryKey, Operation};
 use crate::store::from_json;
 
@@ -83,6 +83,12 @@ const SAID_LATE: Sql =
 const ENVELOPE: Sql = sql!(
     "SELECT part, state, attempts, native_message_id, last_error, due_at, changed_at FROM outbox
      WHERE connector_id = $1 AND envelope_id = $2 ORDER BY part"
+);
+
+/// The content of an envelope, where it is not forgotten.
+const CONTENT: Sql = sql!(
+    "SELECT part, conversation, operation FROM outbox
+     WHERE connector_id = $1 AND envelope_id = $2 AND operation IS NOT NULL ORDER BY part"
 );
 
 /// Only what has content has its place in the order of what was said.
@@ -233,6 +239,29 @@ pub(crate) fn envelope(
             last_error: row.get(4)?,
             due_at: row.get(5)?,
             changed_at: row.get(6)?,
+        })
+    })
+}
+
+/// What a part of an envelope is about.
+pub(crate) struct PartContent {
+    pub(crate) part: u32,
+    pub(crate) conversation: ConversationId,
+    pub(crate) operation: Operation,
+}
+
+/// The parts of an envelope whose content is not forgotten, in order.
+pub(crate) fn content(
+    tx: &mut Tx<'_>,
+    connector: &ConnectorId,
+    envelope: &EnvelopeId,
+) -> Result<Vec<PartContent>, StorageError> {
+    tx.query(&CONTENT, params![connector.as_str(), envelope.as_str()], |row| {
+        let kept: Kept<Operation> = from_json(row, 2)?;
+        Ok(PartContent {
+            part: number(row, 0)?,
+            conversation: row.parse(1)?,
+            operation: kept.operation,
         })
     })
 }

@@ -8,8 +8,8 @@ use palyra_common::ids::{ConnectorId, ConversationId, EnvelopeId, EventId, Nativ
 use palyra_common::runtime_contracts::{InboundState, RouteReason, Scope};
 use palyra_common::time::Timestamp;
 use palyra_connector_core::{
-    Accepted, AuthorKind, CleanText, Content, Envelope, InboundEvent, Operation, Release, Said,
-    Taken, Wanted, What, enqueue,
+    Accepted, AuthorKind, CleanText, Content, Enqueued, Envelope, InboundEvent, Operation, Release,
+    Said, Taken, Wanted, What, check_same, enqueue,
 };
 use palyra_gateway::{OF_RUNS, reply_envelope, run_of};
 use palyra_policy::route::Decision;
@@ -116,8 +116,9 @@ pub(crate) async fn send_message(
     let detail = json!({ "envelope": name, "conversation": envelope.conversation });
     let (note, now) = (trail(&app, &caller, "message.sent", &id, detail), app.clock.now());
     let send = move |tx: &mut Tx<'_>| {
-        if let palyra_connector_core::Enqueued::Now = enqueue(tx, &envelope, now)? {
-            note.clone().into_iter().for_each(|entry| tx.record(entry));
+        match enqueue(tx, &envelope, now)? {
+            Enqueued::Now => note.clone().into_iter().for_each(|entry| tx.record(entry)),
+            Enqueued::Before(_) => check_same(tx, &envelope)?,
         }
         Ok(((), envelope.id.to_string()))
     };
