@@ -91,6 +91,16 @@ impl Leases {
     /// held: two workers of one node are two workers.
     pub async fn try_take(&self, name: &LeaseName) -> Result<Option<Lease>, StorageError> {
         let (leases, name, now) = (self.clone(), name.clone(), self.clock.now());
+        let asked = name.clone();
+        // Whoever stands by asks again and again, and writes nothing for it.
+        let is_held = move |tx: &mut Tx<'_>| {
+            let now = tx.lease_time(now)?;
+            let holder = rows::holder(tx, asked.as_str())?;
+            Ok::<_, StorageError>(holder.is_some_and(|holder| holder.expires_at > now))
+        };
+        if self.db.read(is_held).await? {
+            return Ok(None);
+        }
         let taken = self.db.write(move |tx| leases.try_take_in(tx, &name, now)).await?;
         taken.iter().for_each(|lease| self.keep(lease));
         Ok(taken)

@@ -211,14 +211,16 @@ impl Sweeper {
 }
 
 async fn collect(blobs: &BlobStore, lease: &Lease, removed: &mut u64) -> Result<(), BlobError> {
+    let mut failed = None;
     for _ in 0..STEPS_PER_ROUND {
-        let gone = blobs.collect_under(Some(lease), STEP_ROWS).await?;
+        let (gone, why) = blobs.collect_under(Some(lease), STEP_ROWS).await?;
         *removed += gone;
+        failed = failed.or(why);
         if gone == 0 {
             break;
         }
     }
-    Ok(())
+    failed.map_or(Ok(()), Err)
 }
 
 /// What became of a round so far.

@@ -19,16 +19,18 @@ impl BlobStore {
     /// objects go, then the rows. Whoever puts the same content meanwhile gets a new object
     /// under a new name, which this does not touch.
     pub async fn collect(&self, limit: u32) -> Result<u64, BlobError> {
-        self.collect_under(None, limit).await
+        let (collected, failed) = self.collect_under(None, limit).await?;
+        failed.map_or(Ok(collected), Err)
     }
 
     /// The same under a lease: whoever takes it over finds no blob claimed after that. What was
-    /// claimed before is no longer live, so its objects may still go.
+    /// claimed before is no longer live, so its objects may still go. Also says why something could not
+    /// be removed.
     pub(crate) async fn collect_under(
         &self,
         lease: Option<&Lease>,
         limit: u32,
-    ) -> Result<u64, BlobError> {
+    ) -> Result<(u64, Option<BlobError>), BlobError> {
         let (before, lease) = (self.clock.now() - COLLECT_AFTER, lease.cloned());
         let claim = move |tx: &mut Tx<'_>| {
             lease.iter().try_for_each(|lease| lease.fence(tx))?;
@@ -51,7 +53,7 @@ impl BlobStore {
                 Err(error) => failed = failed.or(Some(error)),
             }
         }
-        failed.map_or(Ok(collected), Err)
+        Ok((collected, failed))
     }
 
     async fn delete(&self, blob: &Located) -> Result<(), BlobError> {

@@ -6,6 +6,7 @@ use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 
 use super::open::DATABASE_FILE;
+use crate::engine::sqlite::files::refuse_link;
 use crate::engine::sqlite::migrate::from_io;
 use crate::{StorageError, private};
 
@@ -23,6 +24,8 @@ pub(crate) struct DirectoryLock {
 impl DirectoryLock {
     pub(crate) fn take(folder: &Path) -> Result<Self, StorageError> {
         let path = folder.join(LOCK_FILE);
+        // Through a link it would be taken, and then never found where it belongs.
+        refuse_link(&path)?;
         let file = private::open_file(&path).map_err(|error| from_io(&path, error))?;
         match file.try_lock() {
             Ok(()) => Ok(Self { folder: folder.to_owned(), file }),

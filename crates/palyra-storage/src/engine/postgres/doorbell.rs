@@ -97,6 +97,8 @@ impl Doorbell {
             }
         });
         let outcome = tokio::select! {
+            // First whoever tells: it keeps what could not be told.
+            biased;
             outcome = self.tell(&client) => outcome,
             _ = &mut driver => Ok(()),
         };
@@ -115,7 +117,7 @@ impl Doorbell {
         let tell = answer(PATIENCE, client.prepare(TELL)).await?;
         let own = self.node.to_string();
         loop {
-            self.outgoing.filled.notified().await;
+            // At first what the last connection could not tell.
             while let Some(topic) = self.outgoing.next() {
                 let notice = format!("{own} {topic}");
                 let params: [&(dyn ToSql + Sync); 2] = [&CHANNEL, &notice];
@@ -126,6 +128,7 @@ impl Doorbell {
                 }
             }
             tokio::time::sleep(TOGETHER).await;
+            self.outgoing.filled.notified().await;
         }
     }
 }

@@ -407,6 +407,17 @@ async fn a_database_behind_a_link_is_left_alone() {
     assert_eq!(files(migrated.path()), before);
 }
 
+/// Through it the lock would be taken, and every write refused because it is not where it belongs.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_lock_behind_a_link_is_refused() {
+    let [folder, other] = [(); 2].map(|()| tempfile::tempdir().unwrap());
+    let link = folder.path().join("palyra.lock");
+    std::os::unix::fs::symlink(other.path().join("lock"), &link).unwrap();
+    let refused = Database::open(OpenOptions::in_directory(folder.path())).await.unwrap_err();
+    assert_eq!(refused.code(), ErrorCode::StorageLinked);
+    assert!(refused.to_string().contains("palyra.lock"), "{refused}");
+}
+
 /// A log without its database may be all that there is of it.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn the_log_of_a_database_that_is_gone_is_not_thrown_away() {
