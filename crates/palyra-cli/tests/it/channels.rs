@@ -152,18 +152,20 @@ fn what_is_decided_about_a_long_message_is_about_the_part_that_failed() {
     let world = World::new();
     let _daemon = world.palyrad();
     // Its first part arrives, and its second does not: every other request fails, the first as well.
+    let long = "word ".repeat(1_000);
+    let send = |name: &str| {
+        let send = ["message", "send", ECHO, "general", &long, "--envelope", name, "--json"];
+        world.palyra(&send)
+    };
     let fails = |name: &str, settings: &str, queue: &str| {
         world.configure(settings, queue);
         world.send(&format!("{name}-before")).expect(7);
-        let long = "word ".repeat(1_000);
-        let send = ["message", "send", ECHO, "general", &long, "--envelope", name];
-        world.palyra(&send).expect(7);
+        send(name).expect(7);
         world.configure("{}", "{}");
     };
     let arrives = |name: &str| {
         world.palyra(&["channels", "drain", ECHO]).expect(0);
-        let parts = world.send(name).expect(0).json()["parts"].as_array().unwrap().len();
-        assert_eq!(parts, 3);
+        assert_eq!(send(name).expect(0).json()["parts"].as_array().unwrap().len(), 3);
     };
     let every_other = |fault: &str| {
         format!(

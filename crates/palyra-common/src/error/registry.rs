@@ -167,7 +167,8 @@ error_codes! {
         hint: "Send JSON with `Content-Type: application/json`.";
     HttpSlow = "http/slow", Retryable,
         means: "the request took longer than is allowed",
-        hint: "Try again; if it lasts, look at the load and the disk of the daemon's machine.";
+        hint: "What it was to change may be changed all the same: look first, or send it again with the same \
+               `Idempotency-Key`; if it lasts, look at the load and the disk of the machine.";
     HttpBusy = "http/busy", Retryable,
         means: "there are more requests than are accepted at once",
         hint: "Wait a moment and try again, with fewer requests at the same time.";

@@ -34,12 +34,14 @@ pub enum Attempt {
     Begin(Stored),
     /// The platform asks to wait.
     Wait(Stored, Timestamp),
+    /// The adapter did not say whether it may be made: it is asked again then.
+    Ask(Stored, Timestamp),
 }
 
 impl Attempt {
     fn stored(&self) -> &Stored {
         match self {
-            Self::Begin(stored) | Self::Wait(stored, _) => stored,
+            Self::Begin(stored) | Self::Wait(stored, _) | Self::Ask(stored, _) => stored,
         }
     }
 }
@@ -175,7 +177,15 @@ impl Outbox {
                 let changing = queues.changing(&queue, attempt.stored(), repeat, now);
                 match attempt {
                     Attempt::Begin(read) => turns.extend(turn(tx, &changing, read)?),
-                    Attempt::Wait(read, until) => wait(tx, &changing, read, *until)?,
+                    Attempt::Wait(read, until) => {
+                        let why = (RetryClass::RateLimit, "the platform asks to wait");
+                        wait(tx, &changing, read, *until, why)?;
+                    }
+                    Attempt::Ask(read, until) => {
+                        let what = "the connector did not say whether it may be sent";
+                        let why = (RetryClass::ConnectorRestarting, what);
+                        wait(tx, &changing, read, *until, why)?;
+                    }
                 }
             }
             Ok(make(tx, turns, lease.token(), now)?)
@@ -285,10 +295,10 @@ fn wait(
     changing: &Changing<'_>,
     read: &Stored,
     until: Timestamp,
+    (class, what): (RetryClass, &str),
 ) -> Result<(), StorageError> {
     let Some(stored) = as_read(tx, read)? else { return Ok(()) };
-    let error = Some("the platform asks to wait".to_owned());
-    let note = Note { class: Some(RetryClass::RateLimit), error, native: None };
+    let note = Note { class: Some(class), error: Some(what.to_owned()), native: None };
     changing.apply(tx, &stored, Event::NotAdmitted { until }, &note).map(drop)
 }
 

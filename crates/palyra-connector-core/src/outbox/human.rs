@@ -37,12 +37,12 @@ impl Outbox {
 
     /// Lets a held entry go out.
     pub async fn approve(&self, key: &EntryKey, trail: Trail) -> Result<OutboxState, ChannelError> {
-        self.decide(key, Event::Approved, "released", trail).await
+        self.decide(key, Event::Approved, trail).await
     }
 
     /// Takes an entry back that is not being sent.
     pub async fn cancel(&self, key: &EntryKey, trail: Trail) -> Result<OutboxState, ChannelError> {
-        self.decide(key, Event::Cancelled, "cancelled", trail).await
+        self.decide(key, Event::Cancelled, trail).await
     }
 
     /// Says what is to become of an entry of which nothing could be learnt.
@@ -52,62 +52,106 @@ impl Outbox {
         resolution: Resolution,
         trail: Trail,
     ) -> Result<OutboxState, ChannelError> {
-        let wanted = match resolution {
-            Resolution::Resend => "sent again",
-            Resolution::MarkDelivered => "marked as delivered",
-        };
-        self.decide(key, Event::Resolved(resolution), wanted, trail).await
+        self.decide(key, Event::Resolved(resolution), trail).await
+    }
+
+    /// The same as part of a transaction, for a request that is carried out once.
+    pub fn resolve_in(
+        &self,
+        tx: &mut Tx<'_>,
+        key: &EntryKey,
+        resolution: Resolution,
+        trail: Trail,
+        now: Timestamp,
+    ) -> Result<OutboxState, ChannelError> {
+        self.decide_in(tx, key, Event::Resolved(resolution), trail, now)
     }
 
     /// Sends a dead entry after all, with the parts that died with it, from the first one on.
     pub async fn replay(&self, key: &EntryKey, trail: Trail) -> Result<OutboxState, ChannelError> {
-        self.decide(key, Event::Replayed, "replayed", trail).await
+        self.decide(key, Event::Replayed, trail).await
+    }
+
+    /// The same as part of a transaction, for a request that is carried out once.
+    pub fn replay_in(
+        &self,
+        tx: &mut Tx<'_>,
+        key: &EntryKey,
+        trail: Trail,
+        now: Timestamp,
+    ) -> Result<OutboxState, ChannelError> {
+        self.decide_in(tx, key, Event::Replayed, trail, now)
     }
 
     /// Closes a dead entry.
     pub async fn discard(&self, key: &EntryKey, trail: Trail) -> Result<OutboxState, ChannelError> {
-        self.decide(key, Event::Discarded, "discarded", trail).await
+        self.decide(key, Event::Discarded, trail).await
     }
 
-    /// Decides about one entry. What has been decided like this before stays as it is, so that
-    /// deciding twice is deciding once.
     async fn decide(
         &self,
         key: &EntryKey,
         event: Event,
-        wanted: &'static str,
         trail: Trail,
     ) -> Result<OutboxState, ChannelError> {
-        let (key, now, queues) = (key.clone(), self.clock.now(), self.clone());
-        let decide = move |tx: &mut Tx<'_>| -> Result<OutboxState, ChannelError> {
-            let queue = known_queue(tx, &key.connector)?;
-            let key = match event {
-                Event::Replayed => outbox::aside::first_dead_part(tx, &key)?,
-                _ => key.clone(),
-            };
-            let Some(stored) = outbox::lock(tx, &key)? else {
-                let ended = outbox::ended::ended(tx, &key)?;
-                let same = ended.filter(|state| was_decided(event, *state));
-                return same.ok_or_else(|| ChannelError::NoEntry(key.clone()));
-            };
-            // No human decision depends on what the platform remembers.
-            let changing = queues.deciding(&queue, Repeat::Never, now);
-            match changing.apply(tx, &stored, event, &Note::default())? {
-                Some(state) => {
-                    told(event).into_iter().for_each(|kind| feed::entry(tx, &key, kind, now));
-                    trail.clone().into_iter().for_each(|entry| tx.record(entry));
-                    tx.notify(super::TOPIC);
-                    Ok(state)
-                }
-                None if was_decided(event, stored.entry.state) => Ok(stored.entry.state),
-                None => Err(ChannelError::NotNow {
-                    key: key.clone(),
-                    state: stored.entry.state,
-                    wanted,
-                }),
-            }
-        };
+        let (key, now, outbox) = (key.clone(), self.clock.now(), self.clone());
+        let decide = move |tx: &mut Tx<'_>| outbox.decide_in(tx, &key, event, trail.clone(), now);
         self.db.try_write(decide).await
+    }
+
+    /// Decides about one entry. What has been decided like this before, and is on its way or has
+    /// arrived, stays as it is.
+    fn decide_in(
+        &self,
+        tx: &mut Tx<'_>,
+        key: &EntryKey,
+        event: Event,
+        trail: Trail,
+        now: Timestamp,
+    ) -> Result<OutboxState, ChannelError> {
+        let queue = known_queue(tx, &key.connector)?;
+        let key = match event {
+            Event::Replayed => outbox::aside::first_dead_part(tx, key)?,
+            _ => key.clone(),
+        };
+        let Some(stored) = outbox::lock(tx, &key)? else {
+            let ended = outbox::ended::ended(tx, &key)?;
+            let same = ended.filter(|state| was_decided(event, *state));
+            return same.ok_or_else(|| ChannelError::NoEntry(key.clone()));
+        };
+        // No human decision depends on what the platform remembers.
+        let changing = self.deciding(&queue, Repeat::Never, now);
+        match changing.apply(tx, &stored, event, &Note::default())? {
+            Some(state) => {
+                told(event).into_iter().for_each(|kind| feed::entry(tx, &key, kind, now));
+                trail.into_iter().for_each(|entry| tx.record(entry));
+                tx.notify(super::TOPIC);
+                Ok(state)
+            }
+            None if was_decided(event, stored.entry.state) => Ok(stored.entry.state),
+            None => {
+                let (state, wanted) = (stored.entry.state, wanted(event));
+                Err(ChannelError::NotNow { key, state, wanted })
+            }
+        }
+    }
+}
+
+/// What somebody wants of an entry, in words.
+fn wanted(event: Event) -> &'static str {
+    match event {
+        Event::Approved => "released",
+        Event::Cancelled => "cancelled",
+        Event::Resolved(Resolution::Resend) => "sent again",
+        Event::Resolved(Resolution::MarkDelivered) => "marked as delivered",
+        Event::Replayed => "replayed",
+        Event::Discarded => "discarded",
+        Event::Turn
+        | Event::NotAdmitted { .. }
+        | Event::Outcome(_)
+        | Event::Abandoned
+        | Event::Reconciled(_)
+        | Event::EarlierPartFailed => "changed",
     }
 }
 

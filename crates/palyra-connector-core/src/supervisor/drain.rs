@@ -31,6 +31,8 @@ const SETTLED_TOGETHER: usize = 256;
 
 /// How long to wait when the database does not take what came of an attempt.
 const PAUSE: Duration = Duration::from_millis(200);
+/// When to ask an adapter again that has not said whether something may be sent.
+const ASK_AGAIN: Duration = Duration::from_secs(1);
 
 /// How long to wait before the next entries of lanes whose first were given up.
 const SHORT_PAUSE: Duration = Duration::from_millis(5);
@@ -186,15 +188,15 @@ impl Drain {
             tokio::time::timeout(PAUSE, admitted.catch_unwind())
         });
         let answers = join_all(asked).await;
-        let later = self.shared.clock.now() + PAUSE.into();
+        let later = self.shared.clock.now() + ASK_AGAIN.into();
         for (stored, answer) in due.into_iter().zip(answers) {
-            let answer = answer.ok().and_then(Result::ok);
-            attempts.push(match answer.unwrap_or(Admission::NotBefore(later)) {
-                Admission::Ready(permit) => {
+            attempts.push(match answer.ok().and_then(Result::ok) {
+                Some(Admission::Ready(permit)) => {
                     permits.insert(stored.key.clone(), permit);
                     Attempt::Begin(stored)
                 }
-                Admission::NotBefore(until) => Attempt::Wait(stored, until),
+                Some(Admission::NotBefore(until)) => Attempt::Wait(stored, until),
+                None => Attempt::Ask(stored, later),
             });
         }
         (attempts, permits)

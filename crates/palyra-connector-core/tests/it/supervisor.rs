@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use palyra_common::ids::ConnectorId;
 use palyra_common::queue::{Backoff, QueueSettings};
-use palyra_common::runtime_contracts::{ConnectorReadiness, OutboxState, RouteReason};
+use palyra_common::runtime_contracts::{ConnectorReadiness, OutboxState, RetryClass, RouteReason};
 use palyra_common::time::Timestamp;
 use palyra_connector_core::{
     ChannelError, ConnectorSupervisor, Connectors, EntryKey, Inbound, InboundEvent, InboundSink,
@@ -249,11 +249,16 @@ async fn an_adapter_that_fails_at_once_is_asked_again(world: World) {
         platform.set("memory:a", fault);
         let key = EntryKey { connector: id.clone(), ..crate::world::key(&format!("m{sent}"), 0) };
         node.send(&id, key.envelope.as_str(), "a").await;
-        until("it has failed", async || {
+        let failed = async || {
             let entry = node.outbox.entry(&key).await.unwrap();
-            entry.is_some_and(|stored| stored.last_error.is_some())
-        })
-        .await;
+            entry.filter(|stored| stored.last_error.is_some())
+        };
+        until("it has failed", async || failed().await.is_some()).await;
+        if fault == Fault::PanicAtAdmission {
+            let told = failed().await.unwrap();
+            assert_eq!(told.last_class, Some(RetryClass::ConnectorRestarting), "nobody was told");
+            assert_eq!(told.entry.attempts, 0);
+        }
         platform.set("memory:a", Fault::None);
         until("it goes out", async || platform.count() == sent).await;
     }

@@ -9,6 +9,8 @@ use palyra_common::runtime_contracts::{OutboxState, Scope};
 use palyra_common::time::Timestamp;
 use palyra_connector_core::{ChannelError, DeadLetterRecord, EntryKey, MAX_REPLAYED, Stored};
 use palyra_policy::outbox::Resolution;
+use palyra_storage::Tx;
+use palyra_storage::once::Made;
 use serde::Deserialize;
 use serde_json::json;
 
@@ -17,6 +19,7 @@ use super::channels::trail;
 use crate::app::App;
 use crate::transport::http::body::{JsonBody, OptionalJsonBody, PathOf, QueryOf};
 use crate::transport::http::caller::Caller;
+use crate::transport::http::once::{OnceKey, Told, carry_out};
 use crate::transport::http::refusal::{Answer, Refusal};
 
 const PAGE_LIMIT: u32 = 200;
@@ -136,22 +139,30 @@ pub(crate) async fn replay_dead_letters(
     Ok(Json(Changed { changed: changed? }))
 }
 
-/// Sends a message after all, under the name that it had; doing it twice is doing it once
+/// Sends a message after all, under the name that it had; while it is on its way or has arrived, doing
+/// it again changes nothing
 #[utoipa::path(post, path = "/admin/v1/channels/{id}/dead-letters/{envelope}/{part}/replay",
     tag = "channels", params(("id" = ConnectorId, Path, description = "Which channel"),
         ("envelope" = EnvelopeId, Path, description = "Which message"),
-        ("part" = u32, Path, description = "Which part of it, from 0")),
-    responses((status = 200, body = Decided)))]
+        ("part" = u32, Path, description = "Which part of it, from 0"), OnceKey),
+    responses((status = 200, body = Decided, headers(
+        ("idempotency-replayed" = String, description = "true: it was sent after all before")))))]
 pub(crate) async fn replay_dead_letter(
     State(app): State<App>,
     caller: Caller,
     PathOf(path): PathOf<(ConnectorId, EnvelopeId, u32)>,
-) -> Answer<Json<Decided>> {
+    once: OnceKey,
+) -> Answer<Told<Decided>> {
     let caller = caller.allow(Scope::ChannelsWrite)?;
+    let once = once.of("dead_letter.replay", &path)?;
     let key = key(path);
     let note = about(&app, &caller, "outbox.replayed", &key);
-    let state = app.channels.outbox.replay(&key, note).await?;
-    Ok(Json(decided(key, state)))
+    let (outbox, now, replayed) = (app.channels.outbox.clone(), app.clock.now(), key.clone());
+    let replay = move |tx: &mut Tx<'_>| {
+        let state = outbox.replay_in(tx, &replayed, note.clone(), now)?;
+        Ok((state, state.to_string()))
+    };
+    Ok(Told::done(decided_once(key, carry_out(&app, &caller, once, replay).await?)?))
 }
 
 /// Closes a message that was given up; doing it twice is doing it once
@@ -176,23 +187,44 @@ pub(crate) async fn discard_dead_letter(
 #[utoipa::path(post, path = "/admin/v1/channels/{id}/unknown/{envelope}/{part}/resolve",
     tag = "channels", params(("id" = ConnectorId, Path, description = "Which channel"),
         ("envelope" = EnvelopeId, Path, description = "Which message"),
-        ("part" = u32, Path, description = "Which part of it, from 0")),
-    request_body = ResolveUnknown, responses((status = 200, body = Decided)))]
+        ("part" = u32, Path, description = "Which part of it, from 0"), OnceKey),
+    request_body = ResolveUnknown, responses((status = 200, body = Decided, headers(
+        ("idempotency-replayed" = String, description = "true: it was decided before")))))]
 pub(crate) async fn resolve_unknown(
     State(app): State<App>,
     caller: Caller,
     PathOf(path): PathOf<(ConnectorId, EnvelopeId, u32)>,
+    once: OnceKey,
     JsonBody(body): JsonBody<ResolveUnknown>,
-) -> Answer<Json<Decided>> {
+) -> Answer<Told<Decided>> {
     let caller = caller.allow(Scope::ChannelsWrite)?;
+    let once = once.of("unknown.resolve", &(&path, &body))?;
     let (resolution, action) = match body.resolution {
         UnknownResolution::Resend => (Resolution::Resend, "outbox.resent"),
         UnknownResolution::MarkDelivered => (Resolution::MarkDelivered, "outbox.marked_delivered"),
     };
     let key = key(path);
     let note = about(&app, &caller, action, &key);
-    let state = app.channels.outbox.resolve(&key, resolution, note).await?;
-    Ok(Json(decided(key, state)))
+    let (outbox, now, doubted) = (app.channels.outbox.clone(), app.clock.now(), key.clone());
+    let resolve = move |tx: &mut Tx<'_>| {
+        let state = outbox.resolve_in(tx, &doubted, resolution, note.clone(), now)?;
+        Ok((state, state.to_string()))
+    };
+    Ok(Told::done(decided_once(key, carry_out(&app, &caller, once, resolve).await?)?))
+}
+
+/// What was decided now, or when the request came for the first time.
+fn decided_once(key: EntryKey, made: Made<OutboxState, String>) -> Answer<Made<Decided>> {
+    Ok(match made {
+        Made::Now(state) => Made::Now(decided(key, state)),
+        Made::Before(state) => {
+            let no_state = |_| {
+                let what = "what was decided about the message cannot be read";
+                Refusal::new(ErrorCode::StorageInvalidValue, what)
+            };
+            Made::Before(decided(key, state.parse().map_err(no_state)?))
+        }
+    })
 }
 
 fn about(app: &App, caller: &Caller, action: &str, key: &EntryKey) -> palyra_connector_core::Trail {
