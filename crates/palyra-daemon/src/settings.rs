@@ -54,12 +54,12 @@ pub(crate) async fn change(
     // What is set back to what it was at the start does not wait for another one.
     let is_in_force = |key: &mut String| after.agrees(&app.started_with, key);
     changed.applied.extend(changed.needs_restart.extract_if(.., is_in_force));
-    apply(app, after)?;
     // It is changed, whether that can be recorded or not.
     if let Err(error) = audit::config_changed(app, actor, &keys).await {
         let (code, error) = (error.code(), palyra_storage::describe(&error));
         tracing::error!(%code, error, ?keys, "a change of the configuration was not recorded");
     }
+    apply(app, after)?;
     Ok(changed)
 }
 
@@ -133,12 +133,13 @@ fn beside(app: &App, next: &Loaded) -> ConfigView {
             *option = started.clone();
         }
     }
+    let is_same = |key: &str| app.started_with.is_same_behind(next, key);
     let next = next.view();
     let value = |key: &str| next.options.iter().find(|option| option.key == key);
     for option in &mut view.options {
         // What is not named any more has no value then.
         let next = value(&option.key).map_or(serde_json::Value::Null, |next| next.value.clone());
-        if option.value != next {
+        if option.value != next || !is_same(&option.key) {
             option.next = Some(next);
         }
     }

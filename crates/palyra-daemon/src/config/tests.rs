@@ -165,6 +165,11 @@ fn what_is_set_to_what_it_was_agrees_with_it() {
     assert!(first.agrees(&second, "storage.queue") && !first.agrees(&same, "storage.queue"));
     assert!(first.agrees(&same, "storage.url") && !first.agrees(&second, "storage.url"));
     assert!(!first.agrees(&second, "storage") && !first.agrees(&same, "storage"));
+    let [old, new, again] = ["a", "b", "a"].map(|secret| {
+        loaded(&format!("[vault]\nkey_command = [\"pass\", \"show\", \"{secret}\"]\n"))
+    });
+    assert!(old.agrees(&again, "vault.key_command") && old.agrees(&new, "vault.key_file"));
+    assert!(!old.agrees(&new, "vault.key_command") && !old.agrees(&new, "vault"));
     let [bare, named] = ["", "[models.providers.mine]\nbase_url = \"http://h/v1\"\n"].map(loaded);
     let is_same = |key| bare.agrees(&named, key);
     assert!(!is_same("models.providers.mine") && !is_same("models.providers.mine.base_url"));

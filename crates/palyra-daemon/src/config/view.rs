@@ -7,6 +7,13 @@ use toml::{Table, Value};
 use super::options::{self, ConfigOption};
 use super::{Loaded, layers};
 
+/// Shown without its password and its parameters.
+const STORAGE_URL: &str = "storage.url";
+/// Shown without its arguments.
+const KEY_COMMAND: &str = "vault.key_command";
+/// Options of which two values may look the same.
+const HIDDEN: [&str; 2] = [STORAGE_URL, KEY_COMMAND];
+
 impl Loaded {
     /// Every option with its value. What may hold a password is shown without it. An option under a
     /// name of the operator's choice is shown for each name that there is, and once for all.
@@ -40,9 +47,18 @@ impl Loaded {
             let options = loaded.view().options.into_iter().filter(within);
             options.map(|option| (option.key, option.value)).collect()
         };
-        // Two addresses that differ in their password look the same.
-        let is_same_place = self.config.storage.url == other.config.storage.url;
-        (is_same_place || !"storage.url".starts_with(key)) && values(self) == values(other)
+        let mut hidden = HIDDEN.iter().filter(|option| option.starts_with(key));
+        hidden.all(|option| self.is_same_behind(other, option)) && values(self) == values(other)
+    }
+
+    /// Whether what is not shown of an option is the same as in `other`.
+    pub(crate) fn is_same_behind(&self, other: &Self, option: &str) -> bool {
+        let (ours, theirs) = (&self.config, &other.config);
+        match option {
+            STORAGE_URL => ours.storage.url == theirs.storage.url,
+            KEY_COMMAND => ours.vault.key_command == theirs.vault.key_command,
+            _ => true,
+        }
     }
 }
 

@@ -117,10 +117,12 @@ pub(crate) async fn logout(
 /// The front page
 #[utoipa::path(get, path = "/", tag = "console", security(()),
     responses((status = 200, body = String, content_type = "text/html")))]
-pub(crate) async fn front(State(app): State<App>, caller: Answer<Caller>) -> Response {
+pub(crate) async fn front(State(app): State<App>, caller: Answer<Caller>) -> Answer<Response> {
     match caller {
-        Ok(caller) => page::front(&app, &caller.access).await,
-        Err(_) => page::stranger(),
+        Ok(caller) => Ok(page::front(&app, &caller.access).await),
+        Err(refusal) if refusal.status() == StatusCode::UNAUTHORIZED => Ok(page::stranger()),
+        // Whoever is logged in need not log in again because a part of the daemon is away.
+        Err(refusal) => Err(refusal),
     }
 }
 
