@@ -215,6 +215,9 @@ payloads! {
         /// What it had said, if that stands because there was no time for more.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         said: Option<Said>,
+        /// Whether somebody broke it off, or is gone who had asked: no model has failed.
+        #[serde(default, skip_serializing_if = "is_not")]
+        interrupted: bool,
     }
 
     /// What a model had said.

@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use palyra_common::ids::ApprovalId;
+use palyra_common::ids::{ApprovalId, RunId};
 use palyra_common::runtime_contracts::{ApprovalState, RunLifecyclePhase};
 use palyra_common::time::{Clock, Timestamp};
 use palyra_connector_core::Trail;
@@ -155,6 +155,22 @@ fn settle(
         tx.notify(TOPIC);
     }
     Ok(ApprovalRecord { decision: Some(decision), ..was })
+}
+
+/// Takes back what a run still asks: it goes on no more. The run is locked.
+pub(crate) fn withdraw(
+    tx: &mut Tx<'_>,
+    run: RunId,
+    reason: &str,
+    now: Timestamp,
+) -> Result<(), StorageError> {
+    for open in approval::pending_of_run(tx, run)? {
+        if let Ok(state) = step(open.state(), open.expires_at, Event::Withdraw, now) {
+            let reason = Some(reason.to_owned());
+            approval::decide(tx, open.id, &Decision { state, at: now, by: None, reason })?;
+        }
+    }
+    Ok(())
 }
 
 /// Ends questions that nobody answered in time. Says when the next one ends.

@@ -1,7 +1,8 @@
 //! How long what has ended is kept.
 
+use palyra_common::ids::RunId;
 use palyra_common::tape::TapeEvent;
-use palyra_common::time::Duration;
+use palyra_common::time::{Duration, Timestamp};
 use palyra_storage::blob::{BlobError, BlobId, BlobStore};
 use palyra_storage::retention::{Keep, Rule, Step};
 use palyra_storage::{StorageError, Tx};
@@ -12,8 +13,8 @@ use crate::store::{budgets, runs, sessions, tape};
 const RUNS_KEPT: Duration = Duration::from_days(180);
 /// What was spent is, too, by day.
 const BUDGETS_KEPT: Duration = Duration::from_days(400);
-/// Events of a run that are looked at for what it holds.
-const MOST_EVENTS: u32 = 10_000;
+/// Events of a tape that are read at once.
+const PAGE: u32 = 512;
 
 /// The retention of what this crate keeps.
 pub fn rules() -> Vec<Rule> {
@@ -37,20 +38,31 @@ pub fn rules() -> Vec<Rule> {
 fn sweep_runs(tx: &mut Tx<'_>, step: Step) -> Result<u64, StorageError> {
     let ended = runs::ended_before(tx, step.before, step.limit)?;
     for run in &ended {
-        let holder = crate::tools::holder(*run);
-        for entry in tape::spoken(tx, *run, MOST_EVENTS)? {
-            if let TapeEvent::ToolCompleted(done) = entry.event
-                && let Some(Ok(blob)) = done.artifact.map(|id| id.parse::<BlobId>())
+        let_go_of_artifacts(tx, *run, step.now)?;
+        tape::sweep(tx, *run)?;
+        runs::remove(tx, *run)?;
+    }
+    Ok(u64::try_from(ended.len()).unwrap_or(u64::MAX))
+}
+
+fn let_go_of_artifacts(tx: &mut Tx<'_>, run: RunId, now: Timestamp) -> Result<(), StorageError> {
+    let (holder, mut last) = (crate::tools::holder(run), 0);
+    loop {
+        let page = tape::after(tx, run, last, PAGE)?;
+        for entry in &page {
+            if let TapeEvent::ToolCompleted(done) = &entry.event
+                && let Some(Ok(blob)) = done.artifact.as_ref().map(|id| id.parse::<BlobId>())
             {
-                match BlobStore::let_go(tx, &blob, &holder, step.now) {
+                match BlobStore::let_go(tx, &blob, &holder, now) {
                     Ok(()) => {}
                     Err(BlobError::Storage(error)) => return Err(error),
                     Err(error) => return Err(StorageError::internal(error.to_string())),
                 }
             }
         }
-        tape::sweep(tx, *run)?;
-        runs::remove(tx, *run)?;
+        match page.last() {
+            Some(entry) if page.len() >= PAGE as usize => last = entry.seq,
+            Some(_) | None => return Ok(()),
+        }
     }
-    Ok(u64::try_from(ended.len()).unwrap_or(u64::MAX))
 }

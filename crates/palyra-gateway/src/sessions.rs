@@ -9,10 +9,10 @@ use palyra_common::time::{Clock, Timestamp};
 use palyra_connector_core::Trail;
 use palyra_policy::budget::Amount;
 use palyra_policy::run::{Event, is_final, phase};
-use palyra_storage::approval::{self, Decision};
 use palyra_storage::once::{Claim, Once};
 use palyra_storage::{Database, StorageError, Tx, new_id};
 
+use crate::approvals::withdraw;
 use crate::engine::{
     BEGIN_WITHIN, Hands, NewInput, Place, Signal, Submitted, TOPIC, append, given_away, left_over,
     let_go, rejoin, settle, state_of, submit, tell_parent, tell_to_stop,
@@ -290,6 +290,7 @@ fn end(
             charged_tokens: charged.tokens,
             charged_micros: charged.micros,
             said: None,
+            interrupted: true,
         }));
     }
     events.push(TapeEvent::RunFinished(finished));
@@ -299,11 +300,7 @@ fn end(
     runs::set(tx, run.id, phase, None, Some((history, end)), now)?;
     feed::ended(tx, run, (phase, end), now);
     run_signals::forget(tx, run.id)?;
-    for open in approval::pending_of_run(tx, run.id)? {
-        let state = palyra_common::runtime_contracts::ApprovalState::Cancelled;
-        let reason = Some("the run was stopped".to_owned());
-        approval::decide(tx, open.id, &Decision { state, at: now, by: None, reason })?;
-    }
+    withdraw(tx, run.id, "the run was stopped", now)?;
     if session.holder == Some(run.id) {
         let_go(tx, session.id, now)?;
     }

@@ -18,7 +18,7 @@ use sha2::{Digest, Sha256};
 use super::charge::{self, Reserve};
 use super::commit::{Committed, Then};
 use super::context::{self, Recipe};
-use super::drive::{Flow, Held, is_yes};
+use super::drive::{Flow, GivenUp, Held, is_yes};
 use super::gating::{self, Around};
 use super::model::{Asked, Sink, Stream, Thought, ThoughtError};
 use super::unknown::not_done;
@@ -109,11 +109,12 @@ impl Held {
             }
             Asked::Answered(Err(error)) => {
                 let ThoughtError { what, class, after, owed } = error;
-                self.abandon(turn, attempt, &what, owed);
+                self.abandon(turn, attempt, owed, GivenUp::Failed(what.clone()));
                 self.later(class, after, &what).await
             }
             Asked::Interrupted => {
-                self.abandon(turn, attempt, "it was interrupted", reserved);
+                let interrupted = GivenUp::Interrupted("it was interrupted");
+                self.abandon(turn, attempt, reserved, interrupted);
                 Ok(Flow::GoOn)
             }
             Asked::TooLate => {
@@ -121,7 +122,7 @@ impl Held {
                 let text = stream.so_far(&*self.options.outgoing);
                 let said = Said { text, trust: self.state.trust };
                 let said = Some(said).filter(|said| !said.text.is_empty());
-                self.abandon_with(turn, attempt, "the time was up", reserved, said);
+                self.abandon(turn, attempt, reserved, GivenUp::OutOfTime(said));
                 self.finish(RunEnd::TimeLimit, None).await?;
                 Ok(Flow::Stop)
             }

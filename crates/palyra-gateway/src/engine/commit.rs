@@ -1,15 +1,13 @@
 //! What a worker writes down about its run, in one transaction.
 
 use palyra_common::ids::{AgentId, EnvelopeId, RunId};
-use palyra_common::runtime_contracts::{
-    ApprovalState, RunEnd, RunLifecyclePhase, ToolOutcome, Trust,
-};
+use palyra_common::runtime_contracts::{RunEnd, RunLifecyclePhase, ToolOutcome, Trust};
 use palyra_common::tape::{Input, Parent};
 use palyra_common::time::{Duration, Timestamp};
 use palyra_connector_core::{ChannelError, Envelope, enqueue};
 use palyra_policy::budget::Amount;
 use palyra_policy::run::{RunState, is_final};
-use palyra_storage::approval::{self, ApprovalRecord, Decision};
+use palyra_storage::approval::{self, ApprovalRecord};
 use palyra_storage::blob::{BlobId, BlobStore};
 use palyra_storage::{StorageError, Tx};
 
@@ -17,6 +15,7 @@ use super::charge::{self, Reserve, Taken};
 use super::children;
 use super::queue::{NewInput, Place, let_go, submit};
 use super::signal::Signal;
+use crate::approvals::withdraw;
 use crate::error::GatewayError;
 use crate::feed;
 use crate::store::runs::{Advance, Run};
@@ -273,11 +272,7 @@ impl Commit {
         run_signals::forget(tx, run.id)?;
         // Only about calls of the last answer can there be any: before another, all are settled.
         if !self.state.calls.is_empty() {
-            for open in approval::pending_of_run(tx, run.id)? {
-                let state = ApprovalState::Cancelled;
-                let reason = Some("the run has ended".to_owned());
-                approval::decide(tx, open.id, &Decision { state, at: now, by: None, reason })?;
-            }
+            withdraw(tx, run.id, "the run has ended", now)?;
         }
         if ended.is_free {
             let_go(tx, run.session, now)?;

@@ -29,8 +29,9 @@ const MOST_EVENTS: u32 = 1_000;
 const MOST_EARLIER: u32 = 2_000;
 /// How much of a text of an earlier run is shown, in bytes.
 const EARLIER: Cut = Cut { old: 2_048, new: 2_048, asked: 2_048 };
-/// How a run is cut that does not fit: first the results that are older than its last turn, then all.
-/// What it was asked is never cut: an answer to half a question is none.
+/// How a run is cut that does not fit: first the results that are older than its last turn, then all,
+/// and after that its oldest steps are left out. What it was asked is never cut: an answer to half a
+/// question is none.
 const CUTS: [Cut; 6] = [
     Cut::NONE,
     Cut::of_results(2_048, usize::MAX),
@@ -88,7 +89,12 @@ impl Recipe {
 
     /// Reads what was said.
     pub(crate) fn read(self, tx: &mut Tx<'_>) -> Result<Spoken, StorageError> {
-        let own = tape::spoken(tx, self.run, MOST_EVENTS)?;
+        let mut own = tape::spoken(tx, self.run, MOST_EVENTS)?;
+        if own.len() >= MOST_EVENTS as usize {
+            begin_with_an_answer(&mut own);
+            let before = own.last().map_or(i64::MAX, |entry| entry.seq);
+            own.extend(tape::inputs_before(tx, self.run, before)?);
+        }
         Ok(Spoken { own: (self.run, own), earlier: self.earlier(tx)? })
     }
 
@@ -99,7 +105,14 @@ impl Recipe {
         tape: &[TapeEntry],
     ) -> Result<Spoken, StorageError> {
         let spoken = tape.iter().rev().filter(|entry| tape::is_spoken(&entry.event));
-        let own = spoken.take(MOST_EVENTS as usize).cloned().collect();
+        let mut own: Vec<_> = spoken.take(MOST_EVENTS as usize).cloned().collect();
+        if own.len() >= MOST_EVENTS as usize {
+            begin_with_an_answer(&mut own);
+            let before = own.last().map_or(i64::MAX, |entry| entry.seq);
+            let asked = tape.iter().rev().filter(|entry| entry.seq < before);
+            let asked = asked.filter(|entry| matches!(entry.event, TapeEvent::InputMessage(_)));
+            own.extend(asked.cloned());
+        }
         Ok(Spoken { own: (self.run, own), earlier: self.earlier(tx)? })
     }
 
@@ -112,6 +125,14 @@ impl Recipe {
             earlier.pop();
         }
         Ok(earlier)
+    }
+}
+
+/// Drops the oldest of these events as far as they are results: one is nothing without its call.
+fn begin_with_an_answer(newest_first: &mut Vec<TapeEntry>) {
+    let is_result = |entry: &TapeEntry| matches!(entry.event, TapeEvent::ToolCompleted(_));
+    while newest_first.last().is_some_and(is_result) {
+        newest_first.pop();
     }
 }
 
@@ -168,6 +189,10 @@ fn within(
     {
         own = shorter;
     }
+    if own.weight(thinker) > room {
+        own.forget(room, thinker);
+    }
+    own.tell_what_is_missing();
     room = room.saturating_sub(own.weight(thinker));
     let mut kept = Vec::new();
     for events in earlier {

@@ -32,6 +32,16 @@ const ASK_FOR: Duration = Duration::from_days(1);
 /// What a human is told about a call without an end.
 const BEGUN: &str = "this was begun and interrupted: nobody knows whether it was done";
 
+/// Why an attempt at a model is given up.
+pub(super) enum GivenUp {
+    /// It came to nothing.
+    Failed(String),
+    /// No model has failed: somebody wanted something else, or is gone.
+    Interrupted(&'static str),
+    /// There was no time for more than what it had said.
+    OutOfTime(Option<Said>),
+}
+
 /// A run that a worker has.
 pub(super) struct Held {
     pub(super) options: Arc<EngineOptions>,
@@ -265,7 +275,10 @@ impl Held {
                 Recovery::Abandon { turn, attempt } => {
                     // Nobody knows what it took: at most what was set aside for it.
                     let charged = self.reserved().await?;
-                    self.abandon(turn, attempt, "whoever asked is gone", charged);
+                    let gone = GivenUp::Interrupted("whoever asked is gone");
+                    self.abandon(turn, attempt, charged, gone);
+                    // Pieces of finished answers are gone already: what is left is of this one.
+                    self.beside.drop_deltas = Some(1);
                 }
                 Recovery::Again(call) => {
                     let gated = palyra_common::tape::ToolGated {
@@ -288,27 +301,22 @@ impl Held {
         Ok(self.options.db.read(move |tx| crate::store::budgets::of_run(tx, run)).await?)
     }
 
-    pub(super) fn abandon(&mut self, turn: u32, attempt: u32, reason: &str, charged: Amount) {
-        self.abandon_with(turn, attempt, reason, charged, None);
-    }
-
-    /// The same of an attempt of which something stands.
-    pub(super) fn abandon_with(
-        &mut self,
-        turn: u32,
-        attempt: u32,
-        reason: &str,
-        charged: Amount,
-        said: Option<Said>,
-    ) {
+    /// Gives an attempt up, which is charged with what it may have taken.
+    pub(super) fn abandon(&mut self, turn: u32, attempt: u32, charged: Amount, why: GivenUp) {
+        let (reason, said, interrupted) = match why {
+            GivenUp::Failed(what) => (what, None, false),
+            GivenUp::Interrupted(what) => (what.to_owned(), None, true),
+            GivenUp::OutOfTime(said) => ("the time was up".to_owned(), said, false),
+        };
         self.beside.spent = Some(charged);
         self.push(TapeEvent::ModelAbandoned(ModelAbandoned {
             turn,
             attempt,
-            reason: reason.to_owned(),
+            reason,
             charged_tokens: charged.tokens,
             charged_micros: charged.micros,
             said,
+            interrupted,
         }));
     }
 
@@ -444,7 +452,7 @@ impl Held {
         after: Option<Duration>,
         what: &str,
     ) -> Result<Flow, GatewayError> {
-        if class == RetryClass::Permanent || self.state.attempts >= self.limits.attempts {
+        if class == RetryClass::Permanent || self.state.failures() >= self.limits.attempts {
             self.finish(RunEnd::ModelFailed, Some(what.to_owned())).await?;
             return Ok(Flow::Stop);
         }
@@ -453,7 +461,7 @@ impl Held {
             cap: Duration::from_mins(1),
         };
         let chance = self.options.dice.roll();
-        let wait = palyra_policy::backoff::wait(backoff, self.state.attempts, chance);
+        let wait = palyra_policy::backoff::wait(backoff, self.state.failures(), chance);
         let wait = after.map_or(wait, |after| after.max(wait));
         let due = self.options.clock.now() + wait;
         self.wait(Event::Later, Some(what.to_owned()), Some(due)).await

@@ -9,7 +9,7 @@ use palyra_policy::run::{Event, RunState};
 
 use super::children::given_away;
 use super::commit::{Committed, Then};
-use super::drive::Held;
+use super::drive::{GivenUp, Held};
 use super::phase::moved;
 use super::unknown::left_over;
 use crate::error::GatewayError;
@@ -39,7 +39,8 @@ impl Held {
         let answer = self.clean(&answer(end, &self.state.said, detail.as_deref()));
         if let Some(attempt) = self.state.asked {
             let charged = self.reserved().await?;
-            self.abandon(self.state.turns + 1, attempt, "the run has ended", charged);
+            let ended = GivenUp::Failed("the run has ended".to_owned());
+            self.abandon(self.state.turns + 1, attempt, charged, ended);
         }
         // What was to be given to others is not, and what they have begun they do not end.
         self.beside.delegate.clear();

@@ -16,6 +16,10 @@ use crate::streams;
 
 /// More inputs than this do not wait as runs of their own: they join the last one, unless it was begun.
 const MOST_WAITING: i64 = 50;
+/// How many inputs join one run, and how many bytes: what is more begins the next. An agent reads all
+/// that it is asked at once.
+const MOST_JOINED: u32 = 64;
+const MOST_JOINED_BYTES: usize = 16 * 1024;
 /// How long an input may wait to be begun, from when it came in, or was allowed to go on.
 pub(crate) const BEGIN_WITHIN: Duration = Duration::from_days(1);
 /// How deep runs may be below each other.
@@ -84,7 +88,7 @@ pub fn submit(
     };
     if let (true, Some(last)) = (waiting >= MOST_WAITING && new.parent.is_none(), last)
         && let Some(run) = runs::by_seq(tx, session.id, last)?
-        && takes_more(tx, &run, &session)?
+        && takes_more(tx, &run, &session, &event)?
     {
         append(tx, run.id, &[event], now)?;
         return Ok(Submitted { run: run.id, session: session.id });
@@ -117,12 +121,26 @@ pub fn submit(
     Ok(Submitted { run: id, session: session.id })
 }
 
-/// Whether a run that waits for its turn can be asked more: the last thing in it is a question. One that
-/// was begun may be between a call and its result, where no provider takes anything else.
-fn takes_more(tx: &mut Tx<'_>, run: &runs::Run, session: &Session) -> Result<bool, StorageError> {
-    let last = tape::after(tx, run.id, run.next_seq - 2, 1)?;
-    let is_question = |event: &TapeEvent| matches!(event, TapeEvent::InputMessage(_));
-    Ok(run.agent == session.agent && last.iter().any(|entry| is_question(&entry.event)))
+/// Whether a run that waits for its turn can be asked this, too: it was asked and nothing else happened.
+/// One that was begun may be between a call and its result, where no provider takes anything else.
+fn takes_more(
+    tx: &mut Tx<'_>,
+    run: &runs::Run,
+    session: &Session,
+    more: &TapeEvent,
+) -> Result<bool, StorageError> {
+    // The first event says that the run waits, and is followed by what it is asked.
+    let asked = tape::after(tx, run.id, 1, MOST_JOINED + 1)?;
+    let bytes = |event: &TapeEvent| match event {
+        TapeEvent::InputMessage(input) => Some(input.text.len()),
+        _ => None,
+    };
+    let all = asked.iter().map(|entry| &entry.event).chain([more]);
+    let bytes: Option<usize> = all.map(bytes).sum();
+    let has_room = asked.len() < MOST_JOINED as usize;
+    Ok(run.agent == session.agent
+        && has_room
+        && bytes.is_some_and(|bytes| bytes <= MOST_JOINED_BYTES))
 }
 
 fn lock(tx: &mut Tx<'_>, place: &Place<'_>, now: Timestamp) -> Result<Session, GatewayError> {

@@ -22,11 +22,10 @@ const FOR_WORKER: Sql = sql!(
     "SELECT DISTINCT s.run_id FROM run_signals s JOIN runs r ON r.id = s.run_id WHERE r.worker = $1"
 );
 
-/// Runs that somebody stops, that have not ended, and that nobody will take.
-const STOPPED_AT_REST: Sql = sql!(
-    r#"SELECT DISTINCT s.run_id FROM run_signals s JOIN runs r ON r.id = s.run_id
-     WHERE s.signal LIKE '{"signal":"abort"%' AND r.worker IS NULL AND r.due_at IS NULL
-         AND r.history IS NULL"#
+/// What is told to runs that have not ended, and that nobody will take.
+const AT_REST: Sql = sql!(
+    "SELECT s.run_id, s.signal FROM run_signals s JOIN runs r ON r.id = s.run_id
+     WHERE r.worker IS NULL AND r.due_at IS NULL AND r.history IS NULL ORDER BY s.run_id"
 );
 
 pub(crate) fn add(
@@ -59,8 +58,16 @@ pub(crate) fn for_worker(tx: &mut Tx<'_>, worker: i64) -> Result<Vec<RunId>, Sto
     tx.query(&FOR_WORKER, params![worker], |row| row.parse(0))
 }
 
+/// Runs that somebody stops, that have not ended, and that nobody will take.
 pub(crate) fn stopped_at_rest(tx: &mut Tx<'_>) -> Result<Vec<RunId>, StorageError> {
-    tx.query(&STOPPED_AT_REST, params![], |row| row.parse(0))
+    let told = tx.query(&AT_REST, params![], |row| {
+        Ok((row.parse(0)?, from_text::<Signal>(&row.get::<String>(1)?)?))
+    })?;
+    let stops = |signal: &Signal| matches!(signal, Signal::Abort { .. });
+    let mut runs: Vec<RunId> =
+        told.into_iter().filter(|(_, signal)| stops(signal)).map(|(run, _)| run).collect();
+    runs.dedup();
+    Ok(runs)
 }
 
 pub(crate) fn any(tx: &mut Tx<'_>, run: RunId) -> Result<bool, StorageError> {

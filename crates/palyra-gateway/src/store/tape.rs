@@ -52,6 +52,12 @@ const SPOKEN: Sql = sql!(
     "SELECT seq, at, payload FROM tape WHERE run_id = $1 AND spoken = 1 ORDER BY seq DESC LIMIT $2"
 );
 
+/// What a run was asked, the newest first.
+const INPUTS_BEFORE: Sql = sql!(
+    "SELECT seq, at, payload FROM tape
+     WHERE run_id = $1 AND seq < $2 AND kind = 'input.message' ORDER BY seq DESC"
+);
+
 const DROP_DELTAS: Sql =
     sql!("DELETE FROM tape WHERE run_id = $1 AND seq >= $2 AND seq < $3 AND kind = 'model.delta'");
 
@@ -154,6 +160,15 @@ pub(crate) fn spoken(
     limit: u32,
 ) -> Result<Vec<TapeEntry>, StorageError> {
     tx.query(&SPOKEN, params![text(run), limit], read)
+}
+
+/// What a run was asked before the event `before`, the newest first.
+pub(crate) fn inputs_before(
+    tx: &mut Tx<'_>,
+    run: RunId,
+    before: i64,
+) -> Result<Vec<TapeEntry>, StorageError> {
+    tx.query(&INPUTS_BEFORE, params![text(run), before], read)
 }
 
 /// What a model reads of a session before the place `until`, in at most so many runs and events: by

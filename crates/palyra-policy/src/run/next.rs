@@ -23,7 +23,7 @@ pub struct Limits {
     pub tokens: Option<u64>,
     /// Money, in millionths of a dollar; nothing: as much as its budgets allow.
     pub micros: Option<u64>,
-    /// Attempts at one turn before it fails.
+    /// Attempts at one turn before it fails; those that were broken off do not count.
     pub attempts: u32,
 }
 
@@ -170,7 +170,7 @@ fn turn(state: &RunState, limits: &Limits, used: Used) -> Next {
     if let Some(end) = over(state, limits, used) {
         return Next::Finish(end);
     }
-    if state.attempts >= limits.attempts {
+    if state.failures() >= limits.attempts {
         return Next::Finish(RunEnd::ModelFailed);
     }
     Next::Ask { turn: state.turns + 1, attempt: state.attempts + 1 }

@@ -21,6 +21,9 @@ pub struct RunState {
     pub asked: Option<u32>,
     /// How many attempts there were at the turn that is next.
     pub attempts: u32,
+    /// How many of them were broken off, so that no model has failed.
+    #[serde(default)]
+    pub interrupted: u32,
     /// The calls of the last turn.
     pub calls: Vec<CallState>,
     /// How many calls there were in all.
@@ -101,6 +104,7 @@ impl RunState {
             turns: 0,
             asked: None,
             attempts: 0,
+            interrupted: 0,
             calls: Vec::new(),
             tool_calls: 0,
             tokens: 0,
@@ -123,6 +127,7 @@ impl RunState {
             }
             TapeEvent::ModelAbandoned(lost) => {
                 self.asked = None;
+                self.interrupted += u32::from(lost.interrupted);
                 self.charge(lost.charged_tokens, lost.charged_micros);
                 if let Some(said) = &lost.said {
                     self.said.clone_from(&said.text);
@@ -180,7 +185,7 @@ impl RunState {
     fn answered(&mut self, answer: &ModelCompleted) {
         self.turns += 1;
         self.asked = None;
-        self.attempts = 0;
+        (self.attempts, self.interrupted) = (0, 0);
         let own = answer.input_tokens.saturating_add(answer.output_tokens);
         self.charge(own.saturating_add(answer.owed_tokens), answer.cost_micros);
         self.tool_calls =
@@ -201,6 +206,11 @@ impl RunState {
             (true, true) => self.said.clear(),
             (true, false) => {}
         }
+    }
+
+    /// How many attempts at the turn that is next came to nothing by themselves.
+    pub fn failures(&self) -> u32 {
+        self.attempts.saturating_sub(self.interrupted)
     }
 
     /// What it used itself.

@@ -292,18 +292,38 @@ fn what_is_done_with_its_result_was_not_done_without_one() {
     }
 }
 
+fn lost(attempt: u32, interrupted: bool) -> TapeEvent {
+    TapeEvent::ModelAbandoned(ModelAbandoned {
+        turn: 1,
+        attempt,
+        reason: "lost".into(),
+        charged_tokens: 10,
+        charged_micros: 20,
+        said: None,
+        interrupted,
+    })
+}
+
+/// Somebody who pauses a run, or restarts its daemon, has not made its model fail.
+#[test]
+fn an_attempt_that_was_broken_off_is_no_failure() {
+    let mut tape = Vec::new();
+    for attempt in 1..=20 {
+        tape.extend([asked(1, attempt), lost(attempt, true)]);
+    }
+    assert_eq!(then(&tape), Next::Ask { turn: 1, attempt: 21 });
+    for attempt in 21..=25 {
+        tape.extend([asked(1, attempt), lost(attempt, false)]);
+    }
+    assert_eq!(then(&tape), Next::Finish(RunEnd::ModelFailed));
+    tape.extend([asked(1, 26), answer(1, "", &["a"]), ended("t1c0", Trust::Operator)]);
+    tape.extend([asked(2, 1), lost(1, true)]);
+    assert_eq!((after(&tape).failures(), after(&tape).attempts), (0, 1));
+}
+
 #[test]
 fn a_lost_attempt_is_charged_and_made_again_until_there_were_enough() {
-    let lost = |attempt| {
-        TapeEvent::ModelAbandoned(ModelAbandoned {
-            turn: 1,
-            attempt,
-            reason: "lost".into(),
-            charged_tokens: 10,
-            charged_micros: 20,
-            said: None,
-        })
-    };
+    let lost = |attempt| lost(attempt, false);
     let mut tape = vec![asked(1, 1)];
     assert_eq!(recovery(&after(&tape)), [Recovery::Abandon { turn: 1, attempt: 1 }]);
     tape.push(lost(1));
@@ -327,6 +347,7 @@ fn what_a_model_had_said_when_the_time_was_up_stands() {
             charged_tokens: 10,
             charged_micros: 20,
             said,
+            interrupted: false,
         })
     };
     let before = [asked(1, 1), answer(1, "let me see", &["a"]), ended("t1c0", Trust::Operator)];

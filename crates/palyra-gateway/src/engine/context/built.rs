@@ -39,11 +39,13 @@ pub(super) struct Built {
     pub(super) told: Vec<String>,
     /// The least trusted text.
     pub(super) trust: Trust,
+    /// How many of the first answers of a run are missing, with what came of them.
+    missing: u32,
 }
 
 impl Default for Built {
     fn default() -> Self {
-        Self { turns: Vec::new(), told: Vec::new(), trust: Trust::Operator }
+        Self { turns: Vec::new(), told: Vec::new(), trust: Trust::Operator, missing: 0 }
     }
 }
 
@@ -53,6 +55,11 @@ impl Built {
         let mut built = Self::default();
         let is_answer = |entry: &TapeEntry| matches!(entry.event, TapeEvent::ModelCompleted(_));
         let last_answer = events.iter().find(|entry| is_answer(entry)).map(|entry| entry.seq);
+        let first_answer = events.iter().rev().find_map(|entry| match &entry.event {
+            TapeEvent::ModelCompleted(answer) => Some(answer.turn),
+            _ => None,
+        });
+        built.missing = first_answer.map_or(0, |turn| turn.saturating_sub(1));
         for entry in events.iter().rev() {
             match &entry.event {
                 TapeEvent::InputMessage(input) => built.input(input, cut.asked),
@@ -174,23 +181,59 @@ impl Built {
     }
 
     pub(super) fn weight(&self, thinker: &dyn Thinker) -> u64 {
-        let texts = self.turns.iter().flat_map(|turn| match turn {
-            Turn::User { .. } => asked(turn).collect::<Vec<_>>(),
-            Turn::Assistant { text, calls } => {
-                let arguments = calls.iter().map(|call| call.arguments.as_str());
-                std::iter::once(text.as_str()).chain(arguments).collect()
+        self.turns.iter().map(|turn| weight(turn, thinker)).sum()
+    }
+
+    /// Leaves out the oldest answers with what came of them, until it fits; what was asked stays, and
+    /// so does the last answer.
+    pub(super) fn forget(&mut self, room: u64, thinker: &dyn Thinker) {
+        let is_answer = |turn: &Turn| matches!(turn, Turn::Assistant { .. });
+        let last = self.turns.iter().rposition(is_answer);
+        let (mut left, mut gone) = (self.weight(thinker), false);
+        for (index, turn) in std::mem::take(&mut self.turns).into_iter().enumerate() {
+            gone = match turn {
+                Turn::User { .. } => false,
+                Turn::Assistant { .. } => left > room && Some(index) != last,
+                // A result is nothing without its call.
+                Turn::ToolResults { .. } => gone,
+            };
+            match gone {
+                true => {
+                    left = left.saturating_sub(weight(&turn, thinker));
+                    self.missing += u32::from(is_answer(&turn));
+                }
+                false => self.turns.push(turn),
             }
-            Turn::ToolResults { results } => {
-                results.iter().map(|result| result.content.as_str()).collect()
-            }
-        });
-        texts.map(|text| thinker.tokens(text)).sum()
+        }
+    }
+
+    /// Says in the first question that there was more behind it, if it is not all shown.
+    pub(super) fn tell_what_is_missing(&mut self) {
+        if let (1.., Some(Turn::User { parts })) = (self.missing, self.turns.first_mut()) {
+            let missing = self.missing;
+            let text = format!("[your first {missing} steps on this are not shown any more]");
+            parts.push(Part::text(text));
+        }
     }
 
     /// How much of it is what was asked.
     pub(super) fn asked(&self, thinker: &dyn Thinker) -> u64 {
         self.turns.iter().flat_map(asked).map(|text| thinker.tokens(text)).sum()
     }
+}
+
+fn weight(turn: &Turn, thinker: &dyn Thinker) -> u64 {
+    let texts: Vec<&str> = match turn {
+        Turn::User { .. } => asked(turn).collect(),
+        Turn::Assistant { text, calls } => {
+            let arguments = calls.iter().map(|call| call.arguments.as_str());
+            std::iter::once(text.as_str()).chain(arguments).collect()
+        }
+        Turn::ToolResults { results } => {
+            results.iter().map(|result| result.content.as_str()).collect()
+        }
+    };
+    texts.into_iter().map(|text| thinker.tokens(text)).sum()
 }
 
 /// The texts of a turn in which something is asked.

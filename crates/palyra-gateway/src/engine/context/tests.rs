@@ -161,6 +161,35 @@ fn what_was_asked_is_whole_or_too_long() {
     }
 }
 
+fn answered(turn: u32, arguments: &str) -> TapeEvent {
+    match wants(turn, 1) {
+        TapeEvent::ModelCompleted(mut answer) => {
+            answer.calls[0].arguments = arguments.to_owned();
+            TapeEvent::ModelCompleted(answer)
+        }
+        other => other,
+    }
+}
+
+/// What a model has written itself is as much as what it has read.
+#[test]
+fn the_oldest_steps_are_left_out_where_shorter_results_are_not_enough() {
+    let file = format!("{{\"text\":\"{}\"}}", "z".repeat(4_000));
+    let steps = (1..=10).flat_map(|turn| [answered(turn, &file), got(&format!("t{turn}c0"), "ok")]);
+    let own = run([said("write ten files", Trust::Operator)].into_iter().chain(steps).collect());
+    let built = within(3_500, &own, &[], &Scale).unwrap();
+    assert!(built.weight(&Scale) <= 3_600, "{}", built.weight(&Scale));
+    let first = format!("{:?}", built.turns[0]);
+    assert!(first.contains("write ten files") && first.contains("first 7 steps"), "{first}");
+    let ids: Vec<_> = results(&built).into_iter().map(|(id, _)| id[27..].to_owned()).collect();
+    assert_eq!(ids, ["t8c0", "t9c0", "t10c0"], "each with its call");
+    assert_eq!(built.turns.len(), 7);
+    let tight = within(100, &own, &[], &Scale).unwrap();
+    assert_eq!(results(&tight).len(), 1, "the last step stays");
+    let whole = within(100_000, &own, &[], &Scale).unwrap();
+    assert!(!format!("{:?}", whole.turns[0]).contains("not shown"));
+}
+
 #[test]
 fn of_earlier_runs_the_newest_are_kept_as_far_as_there_is_room() {
     let earlier: Vec<_> = (0..10)

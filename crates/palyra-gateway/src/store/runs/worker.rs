@@ -70,7 +70,7 @@ pub(crate) fn stumble(tx: &mut Tx<'_>, run: RunId, worker: i64) -> Result<(), St
     tx.execute(&STUMBLE, params![text(run), worker]).map(drop)
 }
 
-/// Gives a run back that was not begun.
+/// Gives a run back: one that was not begun, or that a worker has to leave in order.
 pub(crate) fn give_back(
     tx: &mut Tx<'_>,
     run: RunId,

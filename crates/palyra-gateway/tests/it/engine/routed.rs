@@ -77,6 +77,10 @@ async fn of_a_line_of_ten_megabytes_an_agent_gets_a_part_or_nothing(world: World
     // What a rule lets through may still be more than an agent takes; no letter is cut in two.
     let text = format!("x{}", "ä".repeat((MAX_TEXT_BYTES - 1) / 2));
     let run = answer(&node, &inbound, "m2", &text).await.id;
+    let ended = node.until(run, Phase::Failed).await;
+    assert_eq!(ended.ended, Some(RunEnd::TokenLimit), "it is more than the agent reads at once");
+    node.spec(|spec| spec.limits.context_tokens = 1_000_000).await;
+    let run = answer(&node, &inbound, "m3", &text).await.id;
     node.until(run, Phase::Completed).await;
     let tape = node.tape(run).await;
     let said = tape.into_iter().find_map(|entry| match entry.event {
