@@ -74,7 +74,7 @@ impl Failure {
             Self::Interrupted => (Some(interrupted(out)), Exit::Interrupted),
         };
         out.tell(&told.unwrap_or_default());
-        exit.into()
+        exit.code().into()
     }
 }
 
@@ -110,7 +110,7 @@ pub(crate) fn usage(error: &clap::Error) -> ExitCode {
     let out = Output::new(has("--json"), Address::default());
     if !error.use_stderr() {
         let printed = out.print(&error.render().to_string());
-        return printed.map_or_else(|failure| failure.report(&out), |()| Exit::Ok.into());
+        return printed.map_or_else(|failure| failure.report(&out), |()| ExitCode::SUCCESS);
     }
     if error.kind() == ErrorKind::UnknownArgument && has("secrets") && has("set") {
         let told = "a value is no argument, because every process of the machine can read those; \
@@ -122,7 +122,7 @@ pub(crate) fn usage(error: &clap::Error) -> ExitCode {
         return Failure::asked(on_one_line(error.kind(), &text)).report(&out);
     }
     out.tell(&text);
-    Exit::Usage.into()
+    Exit::Usage.code().into()
 }
 
 /// What clap says is wrong, with what it lists and guesses. How the command is used is for people.

@@ -45,7 +45,7 @@ fn main() -> ExitCode {
         Err(error) => Err(Failure::machine(format!("no runtime could be started: {error}"))),
     };
     match done {
-        Ok(()) => exit::Exit::Ok.into(),
+        Ok(()) => ExitCode::SUCCESS,
         Err(failure) => holder::explained(&context, failure).report(context.out()),
     }
 }

@@ -5,10 +5,12 @@
 
 mod code;
 mod envelope;
+mod exit;
 mod registry;
 #[cfg(test)]
 mod tests;
 
 pub use code::UnknownErrorCode;
 pub use envelope::StableErrorEnvelope;
+pub use exit::Exit;
 pub use registry::ErrorCode;

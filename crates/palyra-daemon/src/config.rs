@@ -18,7 +18,7 @@ use palyra_common::DeploymentProfile;
 use palyra_common::time::Duration;
 use palyra_models::ModelsConfig;
 use palyra_net::NetConfig;
-use palyra_storage::{StorageConfig, StorageError};
+use palyra_storage::StorageConfig;
 use palyra_vault::VaultConfig;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -307,10 +307,7 @@ impl Config {
 impl Config {
     /// What others can say of their own.
     fn check_sections(&self) -> Result<(), Failure> {
-        self.storage.check().map_err(|error| match error {
-            StorageError::InvalidValue { what } => Failure::Option { what },
-            other => Failure::Refused(other.envelope()),
-        })?;
+        self.storage.check().map_err(Failure::of_option)?;
         self.vault.check().map_err(|error| Failure::Option { what: error.to_string() })?;
         self.models.check().map_err(|error| Failure::Option { what: error.to_string() })?;
         self.net.check().map_err(|error| Failure::Option { what: error.to_string() })?;

@@ -3,9 +3,9 @@
 use std::fmt;
 use std::io::ErrorKind;
 use std::path::PathBuf;
-use std::process::ExitCode;
 use std::time::Duration;
 
+use palyra_common::error::Exit;
 use palyra_common::{ErrorCode, StableErrorEnvelope};
 use palyra_identity::AuthError;
 use palyra_storage::StorageError;
@@ -64,6 +64,14 @@ pub(crate) enum Failure {
 }
 
 impl Failure {
+    /// What storage says of options and variables that it cannot work with.
+    pub(crate) fn of_option(error: StorageError) -> Self {
+        match error {
+            StorageError::InvalidValue { what } => Self::Option { what },
+            other => Self::Refused(other.envelope()),
+        }
+    }
+
     /// The failure as users of every surface see it.
     pub(crate) fn envelope(&self) -> StableErrorEnvelope {
         let new = |code, what: String| StableErrorEnvelope::new(code, what);
@@ -125,30 +133,9 @@ impl Failure {
         }
     }
 
-    /// 2 for what the operator asked wrongly, 1 for everything else.
-    pub(crate) fn exit_code(&self) -> ExitCode {
-        match self {
-            Self::Listen(told) if told.known_code() == Some(ErrorCode::DaemonAddressRefused) => {
-                ExitCode::from(2)
-            }
-            Self::Config { .. }
-            | Self::Unreadable { .. }
-            | Self::UnknownKey { .. }
-            | Self::Option { .. }
-            | Self::Refused(_)
-            | Self::NoDataDir => ExitCode::from(2),
-            Self::Storage(_)
-            | Self::Blobs(_)
-            | Self::Backup(_)
-            | Self::Access(_)
-            | Self::Unwritable { .. }
-            | Self::Busy { .. }
-            | Self::Listen(_)
-            | Self::ServiceEnded(_)
-            | Self::AskedTwice
-            | Self::StoppedLate { .. }
-            | Self::Startup(_) => ExitCode::FAILURE,
-        }
+    /// As of every command.
+    pub(crate) fn exit(&self) -> Exit {
+        Exit::of(&self.envelope())
     }
 }
 

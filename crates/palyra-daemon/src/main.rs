@@ -42,7 +42,7 @@ fn main() -> ExitCode {
         Err(failure) => {
             // Nobody is left to tell if standard error is closed.
             let _ = std::io::stderr().write_all(failure.to_string().as_bytes());
-            failure.exit_code()
+            failure.exit().code().into()
         }
     }
 }

@@ -50,8 +50,7 @@ pub(crate) async fn serve(given: Given, data_dir: &Path, loaded: Loaded) -> Resu
         tracing::warn!(name, nearest, "this variable looks like an option of Palyra and is none");
     }
     let config = loaded.config.storage.clone();
-    BlobStore::check(&config, S3Credentials::from_env)
-        .map_err(|error| Failure::Refused(error.envelope()))?;
+    BlobStore::check(&config, S3Credentials::from_env).map_err(Failure::of_option)?;
     let options = OpenOptions { data_dir: data_dir.to_owned(), config, migrations: MIGRATIONS };
     let db = tokio::select! {
         opened = Database::open(options) => opened?,

@@ -112,7 +112,7 @@ fn a_backup_that_fails_on_the_way_does_not_end_like_a_whole_one() {
     std::fs::write(&file, backup(&daemon)).unwrap();
     let palyrad = Process::builder(env!("CARGO_BIN_EXE_palyrad"));
     let (code, told) = refused(palyrad.arg("verify-backup").arg(&file));
-    assert_eq!(code, Some(1), "{told}");
+    assert_eq!(code, Some(7), "{told}");
     assert!(told.contains("backup/invalid"), "{told}");
 }
 

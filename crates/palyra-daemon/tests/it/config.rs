@@ -195,7 +195,7 @@ fn a_file_that_somebody_else_is_changing_is_left_to_them() {
         assert_eq!((answer.status, answer.code().as_str()), (409, "common/conflict"), "{answer:?}");
         let command = command.join().unwrap();
         let told = String::from_utf8_lossy(&command.stderr).into_owned();
-        assert_eq!(command.status.code(), Some(1), "{told}");
+        assert_eq!(command.status.code(), Some(6), "{told}");
         for part in ["palyra.toml", "nothing was changed", "common/conflict", "what to do:"] {
             assert!(told.contains(part), "{part}: {told}");
         }

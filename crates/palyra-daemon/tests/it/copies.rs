@@ -76,9 +76,9 @@ fn a_copy_that_is_damaged_or_of_a_newer_release_is_refused() {
     std::fs::write(&copy, bytes).unwrap();
     let newer = data.join("newer.copy");
     std::fs::copy(data.join("palyra.db"), &newer).unwrap();
-    for (file, code) in [(&copy, "backup/invalid"), (&newer, "storage/newer_schema")] {
+    for (file, code, class) in [(&copy, "backup/invalid", 7), (&newer, "storage/newer_schema", 1)] {
         let (exit, told) = refused(restore(file, data));
-        assert_eq!(exit, Some(1), "{told}");
+        assert_eq!(exit, Some(class), "{told}");
         assert!(told.contains(code) && told.contains("what to do:"), "{told}");
     }
     assert_eq!(std::fs::read(data.join("palyra.db")).unwrap(), before);

@@ -64,7 +64,7 @@ fn a_second_one_in_the_same_directory_is_refused() {
             std::fs::remove_file(folder.join(file)).unwrap();
         }
         let (code, told) = refused(palyrad().data_dir(folder));
-        assert_eq!(code, Some(1));
+        assert_eq!(code, Some(6));
         assert!(told.contains("storage/locked") && told.contains("what to do:"), "{told}");
     }
 }
@@ -80,7 +80,7 @@ fn a_lock_that_was_deleted_comes_back_and_keeps_others_out() {
     }
     first.wait_for_line("it is back", LIMIT).unwrap();
     let (code, told) = refused(palyrad().data_dir(folder));
-    assert_eq!(code, Some(1));
+    assert_eq!(code, Some(6));
     assert!(told.contains("storage/locked"), "{told}");
 }
 

@@ -252,7 +252,7 @@ fn a_port_in_use_is_told() {
         daemon.arg("--data-dir").arg(folder.path());
         daemon.envs([("PALYRA_HTTP_BIND", "127.0.0.1:0"), ("PALYRA_GRPC_BIND", "127.0.0.1:0")]);
         let told = daemon.env(option, &address).output().unwrap();
-        assert_eq!(told.status.code(), Some(1));
+        assert_eq!(told.status.code(), Some(6));
         let told = String::from_utf8_lossy(&told.stderr).into_owned();
         assert!(told.contains("daemon/address_in_use") && told.contains(&address), "{told}");
     }
@@ -292,7 +292,7 @@ fn a_data_directory_that_others_may_change_is_refused() {
     for mode in [0o777, 0o1777, 0o770, 0o702, 0o720] {
         let folder = with_mode(mode);
         let (code, told) = refused(palyrad().data_dir(folder.path()));
-        assert_eq!(code, Some(2), "{mode:o}: {told}");
+        assert_eq!(code, Some(4), "{mode:o}: {told}");
         assert!(told.contains(&format!("chmod 700 '{}'", folder.path().display())), "{told}");
         assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 0, "nothing is made in it");
     }

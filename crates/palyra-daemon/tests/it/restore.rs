@@ -67,13 +67,13 @@ fn a_daemon_starts_on_what_was_restored() {
     let mut daemon = palyrad().data_dir(&new).spawn().unwrap();
     daemon.wait_ready(LIMIT).unwrap();
     let (code, told) = refused(restore(&file, &new));
-    assert_eq!(code, Some(1), "{told}");
+    assert_eq!(code, Some(6), "{told}");
     assert!(told.contains("storage/locked") && told.contains("what to do:"), "{told}");
     daemon.terminate(LIMIT).unwrap();
     assert_eq!(journal(&new), ["daemon.started", "daemon.stopped"].repeat(2));
 
     let (code, told) = refused(restore(&file, &new));
-    assert_eq!(code, Some(1), "{told}");
+    assert_eq!(code, Some(6), "{told}");
     assert!(told.contains("backup/target_in_use") && told.contains("what to do:"), "{told}");
 }
 
@@ -124,7 +124,7 @@ fn what_cannot_be_restored_is_refused_with_a_reason() {
     cut.pop();
     std::fs::write(&file, cut).unwrap();
     let (code, told) = refused(restore(&file, &new));
-    assert_eq!(code, Some(1), "{told}");
+    assert_eq!(code, Some(7), "{told}");
     assert!(told.contains("backup/invalid") && told.contains("what to do:"), "{told}");
     let left = std::fs::read_dir(&new).unwrap().map(|item| item.unwrap().file_name());
     let left: Vec<_> = left.filter(|name| name != "palyra.lock" && name != "blobs").collect();

@@ -47,7 +47,7 @@ impl World {
     #[track_caller]
     fn refuses(&self, why: &str, what: &str) {
         let (code, told) = refused(self.palyrad());
-        assert_eq!(code, Some(2), "{told}");
+        assert_eq!(code, Some(4), "{told}");
         assert!(told.contains("code: config/open_to_others"), "{told}");
         assert!(told.contains(why) && told.contains(what), "{told}");
         assert!(!self.data_dir().exists());
@@ -119,7 +119,7 @@ fn a_data_directory_of_somebody_else_is_refused() {
     let folder = tempfile::tempdir().unwrap();
     chown(folder.path(), Some(STRANGER), None).unwrap();
     let (code, told) = refused(palyrad().data_dir(folder.path()));
-    assert_eq!(code, Some(2), "{told}");
+    assert_eq!(code, Some(4), "{told}");
     assert!(told.contains("code: storage/open_to_others"), "{told}");
     assert!(told.contains(&format!("belongs to user {STRANGER}")), "{told}");
     assert!(told.contains(&format!("chown -R 0 '{}'", folder.path().display())), "{told}");
@@ -161,5 +161,5 @@ fn a_file_that_is_validated_alone_is_warned_of() {
     let told = String::from_utf8(alone.stderr).unwrap();
     assert!(told.starts_with("palyrad: warning: others can change"), "{told}");
     let in_use = validate(&["--config", &config]);
-    assert_eq!(in_use.status.code(), Some(2), "{in_use:?}");
+    assert_eq!(in_use.status.code(), Some(4), "{in_use:?}");
 }

@@ -18,7 +18,7 @@ fn a_data_directory_that_cannot_be_written_is_refused() {
     std::fs::set_permissions(folder.path(), permissions).unwrap();
     // It belongs to the test, and the daemon is nobody, or the folder lets nobody write.
     let (code, told) = refused(palyrad().data_dir(folder.path()).unprivileged().unwrap());
-    assert_eq!(code, Some(1), "{told}");
+    assert_eq!(code, Some(4), "{told}");
     assert!(told.contains("storage/read_only") && told.contains("what to do:"), "{told}");
 }
 
