@@ -28,7 +28,7 @@ use crate::price::{MicroUsd, Price, worst_cost};
 use crate::remote::Remote;
 use crate::request::{Completion, ModelRequest};
 use crate::secret::SecretSource;
-use gate::Gate;
+use gate::{Gate, Pass};
 
 /// Beyond any timeout of a provider.
 const PATIENCE: Duration = Duration::from_hours(1);
@@ -181,7 +181,7 @@ impl Models {
     ) -> Result<Answer, Unanswered> {
         let mut passed_over: Vec<PassedOver> = Vec::new();
         let mut owed = Owed::default();
-        let mut watched = Watched { sink, heard: Heard::Nothing, of_this: Heard::Nothing };
+        let mut watched = Watched::new(sink);
         for name in list {
             let entry = match self.entry(name) {
                 Ok(entry) => entry,
@@ -194,15 +194,13 @@ impl Models {
                 }
                 Err(error) => error,
             };
-            // Whoever has begun to answer has worked, however that ended.
-            let worked = error.may_have_cost() || watched.of_this == Heard::Something;
-            let charged = if worked { Owed::worst(entry, request) } else { Owed::default() };
+            let charged = watched.owed(entry, request, &error);
             owed = owed.plus(charged);
             if !self.may_pass_over(&error) {
                 return Err(Unanswered { error, owed });
             }
             let (provider, code) = (&entry.info.provider, error.code());
-            tracing::warn!(model = %name, %provider, %code, "a model cannot be used");
+            tracing::warn!(model = %name, %provider, %code, %error, "a model cannot be used");
             passed_over.push(PassedOver { model: name.clone(), error, owed: charged });
         }
         let mut failures: Vec<ModelError> = passed_over.into_iter().map(|of| of.error).collect();
@@ -214,6 +212,22 @@ impl Models {
         Err(Unanswered { error, owed })
     }
 
+    /// Asks one model for somebody who wants to know whether it answers: also one that is left alone. If
+    /// it does, it is left alone no longer.
+    pub async fn test(
+        &self,
+        name: &ModelName,
+        request: &ModelRequest,
+        sink: &mut dyn DeltaSink,
+    ) -> Result<Completion, Unanswered> {
+        let unasked = |error| Unanswered { error, owed: Owed::default() };
+        let entry = self.entry(name).map_err(unasked)?;
+        let pass = self.gate(entry).map_err(unasked)?.enter_anyway(&*self.clock);
+        let mut watched = Watched::new(sink);
+        let done = pass.call(entry, request, &mut watched).await;
+        done.map_err(|error| Unanswered { owed: watched.owed(entry, request, &error), error })
+    }
+
     /// Makes one call, if its provider is not to be left alone.
     async fn ask(
         &self,
@@ -221,19 +235,18 @@ impl Models {
         request: &ModelRequest,
         sink: &mut Watched<'_>,
     ) -> Result<Completion, ModelError> {
-        let Some(gate) = self.providers.get(&entry.info.provider) else {
-            return Err(wrong("a provider has a gate"));
-        };
-        let pass = gate.enter(&*self.clock).map_err(|(retry_after, why)| ModelError::Call {
+        let pass = self.gate(entry)?.enter(&*self.clock);
+        let pass = pass.map_err(|(retry_after, why)| ModelError::Call {
             provider: entry.info.provider.clone(),
             model: entry.info.model.clone(),
             problem: Problem::Paused { retry_after, why },
         })?;
         sink.restart_if_heard();
-        let request = adapt::to_model(request, &entry.info);
-        let done = entry.provider.complete(&request, sink).await;
-        pass.leave(done.as_ref().err());
-        done
+        pass.call(entry, request, sink).await
+    }
+
+    fn gate(&self, entry: &Entry) -> Result<&Gate, ModelError> {
+        self.providers.get(&entry.info.provider).ok_or_else(|| wrong("a provider has a gate"))
     }
 
     fn entry(&self, name: &ModelName) -> Result<&Entry, ModelError> {
@@ -254,6 +267,20 @@ impl Models {
                 self.failover_on_refusal && error.code() != ErrorCode::ModelsAnswerTooLarge
             }
         }
+    }
+}
+
+impl Pass<'_> {
+    async fn call(
+        self,
+        entry: &Entry,
+        request: &ModelRequest,
+        sink: &mut Watched<'_>,
+    ) -> Result<Completion, ModelError> {
+        let request = adapt::to_model(request, &entry.info);
+        let done = entry.provider.complete(&request, sink).await;
+        self.leave(done.as_ref().err());
+        done
     }
 }
 
@@ -278,7 +305,18 @@ enum Heard {
     Something,
 }
 
-impl Watched<'_> {
+impl<'a> Watched<'a> {
+    fn new(sink: &'a mut dyn DeltaSink) -> Self {
+        Self { sink, heard: Heard::Nothing, of_this: Heard::Nothing }
+    }
+
+    /// What the model that was asked last may charge, having failed like this. Whoever has begun to answer
+    /// has worked, however that ended.
+    fn owed(&self, entry: &Entry, request: &ModelRequest, error: &ModelError) -> Owed {
+        let worked = error.may_have_cost() || self.of_this == Heard::Something;
+        if worked { Owed::worst(entry, request) } else { Owed::default() }
+    }
+
     fn restart_if_heard(&mut self) {
         if self.heard == Heard::Something {
             self.restart();

@@ -162,7 +162,7 @@ fn people_read_tables_and_fields() {
     );
     says(&["approvals", "list"], &["pending medium", &asked]);
     says(&["status"], &["1 waits for an approval"]);
-    says(&["approvals", "approve", &asked], &["is approved: "]);
+    says(&["approvals", "approve", &asked], &["is approved by "]);
     says(
         &["runs", "tail", &run],
         &["run.queued", "approval.decided", "run.finished completed, answered"],
@@ -314,4 +314,23 @@ fn a_model_of_a_provider_is_tested_for_real() {
     let failed = world.palyra(&["models", "test"]).expect(7);
     assert!(failed.out.contains("offline answers"), "{failed:?}");
     assert!(failed.out.contains("sim does not answer"), "{failed:?}");
+}
+
+/// Whoever has mended a provider need not wait until it is tried again.
+#[test]
+fn a_provider_that_is_left_alone_is_tested_and_the_doctor_says_why_it_is() {
+    let (world, sim) = (World::new(), ModelSim::start().unwrap());
+    world.thinks_with(&sim);
+    let _daemon = world.palyrad();
+    world.palyra_reading(&["secrets", "set", "sim"], b"sk-1").expect(0);
+    sim.reply(Reply::rate_limited("600"));
+    world.palyra(&["models", "test", "sim"]).expect(7);
+    let told = world.palyra(&["doctor"]);
+    assert!(told.out.contains("left alone after failures: sim"), "{told:?}");
+    assert!(told.out.contains("because it asks to wait"), "{told:?}");
+    sim.reply(Reply::text("I am back."));
+    let tested = world.palyra(&["models", "test", "sim"]).expect(0);
+    assert!(tested.out.ends_with("I am back.\n"), "{tested:?}");
+    let told = world.palyra(&["doctor"]);
+    assert!(!told.out.contains("left alone"), "{told:?}");
 }

@@ -32,10 +32,14 @@ pub(super) async fn models(app: &App) -> Check {
     if paused.is_empty() {
         return check(name, CheckState::Ok, names.join(", "));
     }
-    let told: Vec<&str> = paused.iter().map(|status| status.name.as_str()).collect();
-    let seen = format!("{}; left alone after failures: {}", names.join(", "), told.join(", "));
+    let told = paused.iter().map(|status| match &status.why {
+        Some(why) => format!("{}, because {why}", status.name),
+        None => status.name.clone(),
+    });
+    let told: Vec<_> = told.collect();
+    let seen = format!("{}; left alone after failures: {}", names.join(", "), told.join("; "));
     let doubtful = check(name, CheckState::Warning, seen);
-    advised(doubtful, "Look at the log for what the provider said; it is tried again by itself.")
+    advised(doubtful, "It is tried again by itself; `palyra models test` tries it now.")
 }
 
 /// Whether the models that agents are to think with are there. The configuration may have lost them.

@@ -26,6 +26,8 @@ pub struct ProviderStatus {
     pub state: ProviderState,
     /// How long it is still left alone.
     pub retry_after: Option<Duration>,
+    /// What went wrong last, unless it is asked.
+    pub why: Option<String>,
 }
 
 /// Whether a provider is asked.
@@ -66,6 +68,11 @@ impl Gate {
         }
     }
 
+    /// Lets a call through that somebody makes to see whether there is an answer.
+    pub(super) fn enter_anyway<'a>(&'a self, clock: &'a dyn Clock) -> Pass<'a> {
+        Pass { gate: self, clock, outcome: Outcome::Abandoned }
+    }
+
     pub(super) fn status(&self, name: &str, now: Timestamp) -> ProviderStatus {
         let breaker = *self.breaker();
         let (state, retry_after) = match (breaker, ask(breaker, &self.rules, now).1) {
@@ -75,7 +82,8 @@ impl Gate {
             (Breaker::Open { .. }, Verdict::Go) => (ProviderState::Paused, None),
             (Breaker::Trying { .. }, _) => (ProviderState::Trying, None),
         };
-        ProviderStatus { name: name.to_owned(), state, retry_after }
+        let why = (state != ProviderState::Open).then(|| self.why().clone());
+        ProviderStatus { name: name.to_owned(), state, retry_after, why }
     }
 
     fn why(&self) -> MutexGuard<'_, String> {

@@ -134,6 +134,32 @@ async fn a_failure_without_a_time_sets_none() {
     assert_eq!((error.retry_after(), error.retry_class()), (None, RetryClass::TransientNetwork));
 }
 
+/// Whoever has mended something wants to know whether it works now.
+#[tokio::test]
+async fn somebody_who_tests_a_model_is_told_what_it_says_now() {
+    let world = World::new(ProviderKind::Openai);
+    let name = "a".parse().unwrap();
+    let test = async || world.models.test(&name, &hello(), &mut Unheard).await;
+    world.a.reply(Reply::rate_limited("60"));
+    world.ask(&hello()).await.unwrap_err();
+    assert_eq!(world.ask(&hello()).await.unwrap_err().code(), ErrorCode::ModelsPaused);
+    world.a.reply(Reply::status(500, "api_error", ""));
+    let failed = test().await.unwrap_err();
+    assert_eq!(failed.error.code(), ErrorCode::ModelsOverloaded, "{failed:?}");
+    assert_eq!(world.ask(&hello()).await.unwrap_err().code(), ErrorCode::ModelsPaused);
+    let why = world.models.providers()[0].why.clone().unwrap();
+    assert!(why.contains("a failure of its own"), "{why}");
+    assert_eq!(world.a.asked().len(), 2);
+    world.a.reply(Reply::text("one two").with(Fault::CutAfter(1)));
+    let owed = test().await.unwrap_err().owed;
+    assert_eq!(owed.cost, world.models.worst_cost(std::slice::from_ref(&name), &hello()));
+    world.a.reply(Reply::text("I am back"));
+    assert_eq!(test().await.unwrap().text, "I am back");
+    world.a.reply(Reply::text("for all"));
+    assert_eq!(world.ask(&hello()).await.unwrap().text, "for all");
+    assert_eq!(world.models.providers()[0].why, None);
+}
+
 #[tokio::test]
 async fn who_keeps_failing_is_left_alone_and_tried_again() {
     let world = World::new(ProviderKind::Openai);

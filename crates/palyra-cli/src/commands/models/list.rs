@@ -1,5 +1,6 @@
 //! `palyra models list`
 
+use palyra_common::Duration;
 use palyra_common::api::{Model, ModelState, Page};
 
 use crate::context::Context;
@@ -43,7 +44,9 @@ fn state(model: &Model) -> Cell {
         ModelState::Open => Cell::toned(Tone::Good, "open"),
         ModelState::Trying => Cell::toned(Tone::Doubtful, "trying"),
         ModelState::Paused => {
-            let after = model.retry_after.map(|after| format!(" for {after}"));
+            // Nobody waits by the millisecond.
+            let seconds = |after: Duration| Duration::from_secs(after.as_millis().div_ceil(1_000));
+            let after = model.retry_after.map(|after| format!(" for {}", seconds(after)));
             Cell::toned(Tone::Bad, format!("paused{}", after.unwrap_or_default()))
         }
     }

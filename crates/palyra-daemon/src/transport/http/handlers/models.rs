@@ -32,7 +32,7 @@ pub(crate) async fn list_models(
     Ok(Json(Page { items, next: None }))
 }
 
-/// Asks a model something small, which may cost money
+/// Asks a model something small, which may cost money, also if its provider is left alone
 #[utoipa::path(post, path = "/admin/v1/models/{name}/test", tag = "models",
     params(("name" = String, Path, description = "Which model")),
     responses((status = 200, body = ModelTested)))]
@@ -53,8 +53,7 @@ pub(crate) async fn test_model(
         ..ModelRequest::default()
     };
     let (began, mut heard) = (Instant::now(), Heard(None));
-    let list = [name.clone()];
-    let done = models.complete(&list, &request, &mut heard).await;
+    let done = models.test(&name, &request, &mut heard).await;
     let mut tested = ModelTested {
         name: name.to_string(),
         ok: done.is_ok(),
@@ -68,8 +67,8 @@ pub(crate) async fn test_model(
     };
     match done {
         Ok(answer) => {
-            let usage = answer.completion.usage;
-            tested.answer = Some(app.channels.outgoing.clean(&answer.completion.text));
+            let usage = answer.usage;
+            tested.answer = Some(app.channels.outgoing.clean(&answer.text));
             (tested.input_tokens, tested.output_tokens) = (usage.input_tokens, usage.output_tokens);
             tested.cost_micros = cost(usage, price).0;
         }
