@@ -399,5 +399,8 @@ payloads! {
         /// What went wrong, in words.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         detail: Option<String>,
+        /// What somebody who runs this installation can do about it.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        hint: Option<String>,
     }
 }

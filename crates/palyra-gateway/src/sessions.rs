@@ -162,6 +162,15 @@ impl Sessions {
         found.ok_or(GatewayError::NoRun(id))
     }
 
+    /// What a run ended with, if it has.
+    pub async fn ending(&self, id: RunId) -> Result<Option<RunFinished>, StorageError> {
+        let last = self.db.read(move |tx| tape::end(tx, id)).await?;
+        Ok(last.and_then(|entry| match entry.event {
+            TapeEvent::RunFinished(finished) => Some(finished),
+            _ => None,
+        }))
+    }
+
     /// Whether there is such a run, and it has not ended.
     pub async fn is_open(&self, id: RunId) -> Result<bool, StorageError> {
         let found = self.db.read(move |tx| runs::one(tx, id)).await?;
@@ -275,7 +284,7 @@ fn end(
 ) -> Result<(), GatewayError> {
     let (phase, end) = (RunLifecyclePhase::Aborted, RunEnd::Stopped);
     let detail = Some(format!("stopped by {by}"));
-    let finished = RunFinished { phase, end, answer: "[Stopped]".to_owned(), detail };
+    let finished = RunFinished { phase, end, answer: "[Stopped]".to_owned(), detail, hint: None };
     // What its last worker had begun, and did not live to see the end of.
     let state = state_of(tx, run)?;
     tell_to_stop(tx, run.id, &given_away(&state), now)?;

@@ -6,7 +6,8 @@ use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
 use palyra_common::runtime_contracts::RetryClass;
 use palyra_models::{
-    DeltaSink, ModelName, ModelRequest, Models, Owed, Unanswered, cost, count_request, count_tokens,
+    DeltaSink, ModelError, ModelName, ModelRequest, Models, Owed, Unanswered, cost, count_request,
+    count_tokens,
 };
 use palyra_policy::budget::Amount;
 
@@ -44,16 +45,19 @@ impl Thinker for ModelThinker {
         async move {
             let list = self.named(models);
             if list.is_empty() {
+                let none = ModelError::NoneNamed.envelope();
                 let what = "what the agent names is no model: give it one".to_owned();
+                let hint = none.recovery_hint().to_owned();
                 let (class, owed) = (RetryClass::Permanent, Amount::default());
-                return Err(ThoughtError { what, class, after: None, owed });
+                return Err(ThoughtError { what, hint, class, after: None, owed });
             }
             let answer = match self.models.complete(&list, request, sink).await {
                 Ok(answer) => answer,
                 Err(Unanswered { error, owed }) => {
                     let (class, after) = (error.retry_class(), error.retry_after());
-                    let owed = amount(owed);
-                    return Err(ThoughtError { what: error.to_string(), class, after, owed });
+                    let (what, owed) = (error.to_string(), amount(owed));
+                    let hint = error.envelope().recovery_hint().to_owned();
+                    return Err(ThoughtError { what, hint, class, after, owed });
                 }
             };
             let usage = answer.completion.usage;

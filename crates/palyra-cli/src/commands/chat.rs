@@ -31,8 +31,8 @@ use crate::patience::{self, patiently};
 /// run, twice leaves it alone. A daemon that goes away is waited for, for up to five minutes.
 ///
 /// Elsewhere the answer goes to standard output when it is whole, and all else to standard error. With
-/// --json it is one document: session, run, phase, end, answer, detail, and the approvals that it waits
-/// for; `palyra runs tail RUN --json` has each event.
+/// --json it is one document: session, run, phase, end, answer, detail, hint, and the approvals that it
+/// waits for; `palyra runs tail RUN --json` has each event.
 ///
 /// Exits with 7 when there is no answer: the run failed, was stopped, or --wait is over.
 #[derive(Debug, clap::Args)]

@@ -187,7 +187,8 @@ fn at_a_terminal_one_talks_decides_and_leaves() {
     let world = World::new();
     let _daemon = world.palyrad();
     let mut terminal = Terminal::open(&world, "chat");
-    terminal.wait_for("New session").wait_for("> ").keys("hello\r");
+    terminal.wait_for("New session").wait_for("> ").keys("/nonsense\r");
+    terminal.wait_for("There is no /nonsense; /help tells").wait_for("> ").keys("hello\r");
     terminal.wait_for("This is the offline model").wait_for("> ").keys("write a.md: one\\\r");
     terminal.keys("two\r").wait_for("\"content\": \"one\\ntwo\"").wait_for("Approve? y or n");
     terminal.keys("perhaps\r").wait_for("Approve? y or n").keys("y go on\r");
@@ -266,6 +267,23 @@ fn a_conversation_goes_on_after_a_crash_of_the_daemon() {
     assert_eq!(count("model.abandoned"), 1, "{events:#?}");
 }
 
+/// Whoever comes back to the screen sees what is asked of them.
+#[test]
+fn after_a_crash_of_the_daemon_an_open_question_is_asked_again() {
+    let world = World::new();
+    let mut daemon = world.palyrad();
+    let mut terminal = Terminal::open(&world, "chat");
+    terminal.wait_for("> ").keys("write a.md: x\r").wait_for("Approve? y or n");
+    daemon.kill_dash_nine().unwrap();
+    terminal.wait_for("waiting for the daemon");
+    daemon.restart().unwrap();
+    daemon.wait_ready(LIMIT).unwrap();
+    terminal.wait_for("the daemon is back").wait_for("Approve? y or n").keys("y\r");
+    terminal.wait_for("→ fs.write").wait_for("> ").keys("/quit\r");
+    assert!(terminal.end().contains("code=0"));
+    assert!(world.workspace("a.md").exists());
+}
+
 /// Without a terminal nothing is shown that could not be taken back.
 #[test]
 fn a_crash_leaves_one_answer_in_a_pipe() {
@@ -296,8 +314,24 @@ fn a_run_without_an_answer_says_so_and_where_to_look() {
     let failed = world.palyra(&["chat", "hello"]).expect(7);
     assert!(failed.out.starts_with("[I could not answer: the model failed"), "{failed:?}");
     assert!(failed.err.contains("`palyra runs tail "), "{failed:?}");
+    assert!(failed.err.contains("Set a valid key with `palyra secrets set`"), "{failed:?}");
     let failed = world.palyra(&["chat", "hello", "--json"]).expect(7).json();
     assert_eq!((&failed["phase"], &failed["end"]), (&"failed".into(), &"model_failed".into()));
+    let (run, hint) = (failed["run"].as_str().unwrap(), failed["hint"].as_str().unwrap());
+    let shown = world.palyra(&["runs", "show", run]).expect(0);
+    let tail = world.palyra(&["runs", "tail", run]).expect(0);
+    assert!(
+        shown.out.contains("it does not accept the key") && shown.out.contains(hint),
+        "{shown:?}"
+    );
+    assert!(tail.out.contains(hint), "{tail:?}");
+    world.palyra(&["agents", "set", "default", "limits.cap.tokens=1"]).expect(0);
+    let limited = world.palyra(&["chat", "hello", "--json"]).expect(7).json();
+    assert_eq!(limited["end"], "token_limit");
+    assert!(
+        limited["hint"].as_str().unwrap().contains("`palyra agents show default`"),
+        "{limited}"
+    );
 }
 
 #[test]

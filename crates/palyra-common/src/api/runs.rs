@@ -24,6 +24,12 @@ pub struct Run {
     /// Why it ended.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub end: Option<RunEnd>,
+    /// What went wrong, in words. Told where one run is asked for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub detail: Option<String>,
+    /// What to do about it. Told where one run is asked for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub hint: Option<String>,
     /// The number of the last event on its tape.
     pub last_seq: i64,
     /// From when it may go on, where it waits for a time.

@@ -108,9 +108,9 @@ impl Held {
                 Ok(Flow::GoOn)
             }
             Asked::Answered(Err(error)) => {
-                let ThoughtError { what, class, after, owed } = error;
-                self.abandon(turn, attempt, owed, GivenUp::Failed(what.clone()));
-                self.later(class, after, &what).await
+                let owed = error.owed;
+                self.abandon(turn, attempt, owed, GivenUp::Failed(error.what.clone()));
+                self.later(error).await
             }
             Asked::Interrupted => {
                 let interrupted = GivenUp::Interrupted("it was interrupted");

@@ -18,6 +18,7 @@ use super::charge::Above;
 use super::commit::{Beside, Commit, Committed, Then, Undo};
 use super::context::Spoken;
 use super::known::Known;
+use super::model::ThoughtError;
 use super::signal::{Call, Signal};
 use super::{EngineOptions, gating};
 use crate::error::GatewayError;
@@ -446,14 +447,10 @@ impl Held {
     }
 
     /// Gives up for now: another attempt follows, unless there were enough.
-    pub(super) async fn later(
-        &mut self,
-        class: RetryClass,
-        after: Option<Duration>,
-        what: &str,
-    ) -> Result<Flow, GatewayError> {
+    pub(super) async fn later(&mut self, error: ThoughtError) -> Result<Flow, GatewayError> {
+        let ThoughtError { what, hint, class, after, .. } = error;
         if class == RetryClass::Permanent || self.state.failures() >= self.limits.attempts {
-            self.finish(RunEnd::ModelFailed, Some(what.to_owned())).await?;
+            self.end(RunEnd::ModelFailed, Some(what), Some(hint)).await?;
             return Ok(Flow::Stop);
         }
         let backoff = palyra_common::queue::Backoff {
@@ -464,7 +461,7 @@ impl Held {
         let wait = palyra_policy::backoff::wait(backoff, self.state.failures(), chance);
         let wait = after.map_or(wait, |after| after.max(wait));
         let due = self.options.clock.now() + wait;
-        self.wait(Event::Later, Some(what.to_owned()), Some(due)).await
+        self.wait(Event::Later, Some(what), Some(due)).await
     }
 }
 

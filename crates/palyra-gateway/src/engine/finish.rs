@@ -35,6 +35,17 @@ impl Held {
         end: RunEnd,
         detail: Option<String>,
     ) -> Result<(), GatewayError> {
+        let hint = next_step(end).map(|step| step.replace("AGENT", self.run.agent.as_str()));
+        self.end(end, detail, hint).await
+    }
+
+    /// The same, with what can be done about it.
+    pub(super) async fn end(
+        &mut self,
+        end: RunEnd,
+        detail: Option<String>,
+        hint: Option<String>,
+    ) -> Result<(), GatewayError> {
         let phase = self.goes(ended_by(end, &self.state))?;
         let answer = self.clean(&answer(end, &self.state.said, detail.as_deref()));
         if let Some(attempt) = self.state.asked {
@@ -46,7 +57,7 @@ impl Held {
         self.beside.delegate.clear();
         self.beside.stop.extend(given_away(&self.state));
         left_over(&self.state).into_iter().for_each(|event| self.push(event));
-        let finished = RunFinished { phase, end, answer: answer.clone(), detail };
+        let finished = RunFinished { phase, end, answer: answer.clone(), detail, hint };
         self.beside.reply = self.reply(phase, &answer)?;
         let progress = std::mem::replace(&mut self.progress, true);
         let before = self.state.clone();
@@ -204,4 +215,45 @@ fn answer(end: RunEnd, said: &str, detail: Option<&str>) -> String {
         Some(_) | None => format!("[{because}]"),
     };
     if said.is_empty() { note } else { format!("{said}\n\n{note}") }
+}
+
+/// What somebody who runs this installation can do about such an end of a run of the agent AGENT.
+fn next_step(end: RunEnd) -> Option<&'static str> {
+    match end {
+        RunEnd::Answered | RunEnd::Stopped | RunEnd::ModelRefused => None,
+        RunEnd::NoAnswer => Some("Ask again, or in other words."),
+        RunEnd::AnswerCut => Some(
+            "Ask for less at once, or raise `models.entries.NAME.max_output_tokens` of the model.",
+        ),
+        RunEnd::TurnLimit => Some(
+            "Tell it to go on, or raise the limit: `palyra agents set AGENT limits.turns=NUMBER`.",
+        ),
+        RunEnd::ToolCallLimit => Some(
+            "Tell it to go on, or raise the limit: `palyra agents set AGENT limits.tool_calls=NUMBER`.",
+        ),
+        RunEnd::TimeLimit => Some(
+            "Tell it to go on, or raise the limit: `palyra agents set AGENT limits.active=TIME`.",
+        ),
+        RunEnd::TokenLimit => Some(
+            "Ask for less at once, or raise the limit; `palyra agents show AGENT` tells \
+             `limits.cap.tokens` of a run and `limits.context_tokens` of what is read at once.",
+        ),
+        RunEnd::CostLimit => Some(
+            "Ask for less at once, or raise the limit: \
+             `palyra agents set AGENT limits.cap.micros=NUMBER`.",
+        ),
+        RunEnd::BudgetSpent => Some(
+            "Wait for the next day where it is a budget by day, or raise it: `palyra agents show AGENT` \
+             tells them, `palyra agents set` changes them.",
+        ),
+        // Whose model it is tells more.
+        RunEnd::ModelFailed => Some("`palyra models test` tells how the models are."),
+        RunEnd::CrashLoop => {
+            Some("`palyra daemon logs` tells what happened; what is asked anew begins anew.")
+        }
+        RunEnd::Misconfigured => Some("`palyra agents list` tells which agents there are."),
+        RunEnd::DeadlinePassed => {
+            Some("Ask again; if it lasts, `palyra doctor` tells whether runs are worked on.")
+        }
+    }
 }

@@ -48,6 +48,8 @@ pub struct Thought {
 pub struct ThoughtError {
     /// In words, without anything that was said.
     pub what: String,
+    /// What to do about it.
+    pub hint: String,
     /// Whether to try again.
     pub class: RetryClass,
     /// Not before this is over.

@@ -32,6 +32,11 @@ const LAST_PHASE: Sql = sql!(
      WHERE run_id = $1 AND kind = 'run.phase' ORDER BY seq DESC LIMIT 1"
 );
 
+const END: Sql = sql!(
+    "SELECT seq, at, payload FROM tape
+     WHERE run_id = $1 AND kind = 'run.finished' ORDER BY seq DESC LIMIT 1"
+);
+
 /// What decides about a run: pieces of answers do not.
 const FOLDED: Sql = sql!(
     "SELECT seq, at, payload FROM tape
@@ -151,6 +156,11 @@ pub(crate) fn folded(
 /// The last phase that is told.
 pub(crate) fn last_phase(tx: &mut Tx<'_>, run: RunId) -> Result<Option<TapeEntry>, StorageError> {
     tx.query_opt(&LAST_PHASE, params![text(run)], read)
+}
+
+/// The end of a run.
+pub(crate) fn end(tx: &mut Tx<'_>, run: RunId) -> Result<Option<TapeEntry>, StorageError> {
+    tx.query_opt(&END, params![text(run)], read)
 }
 
 /// What a model reads of a run, the newest first.

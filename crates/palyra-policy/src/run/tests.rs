@@ -407,6 +407,7 @@ fn nothing_comes_after_the_end() {
         end: RunEnd::ModelFailed,
         answer: String::new(),
         detail: None,
+        hint: None,
     });
     assert_eq!(then(&[asked(1, 1), end]), Next::Nothing);
 }

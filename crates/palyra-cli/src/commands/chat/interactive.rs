@@ -22,6 +22,8 @@ enum Wanted {
     Say(String),
     New,
     Help,
+    /// A command that there is not.
+    Unknown(String),
     Leave,
 }
 
@@ -35,6 +37,10 @@ pub(super) async fn run(context: &Context, place: &Place) -> Outcome {
         match wanted(&mut watch).await? {
             Wanted::Leave => return Ok(()),
             Wanted::Help => watch.view.text(out, &format!("{HELP}\n"))?,
+            Wanted::Unknown(word) => {
+                let told = format!("There is no {}; /help tells what there is.", printable(&word));
+                watch.view.line(out, Tone::Bad, &told)?;
+            }
             Wanted::New => {
                 found = place.begin(&client).await?;
                 greet(&mut watch, &found)?;
@@ -124,7 +130,14 @@ async fn wanted(watch: &mut Watch<'_>) -> Result<Wanted, Failure> {
             "/quit" | "/exit" => return Ok(Wanted::Leave),
             "/new" => return Ok(Wanted::New),
             "/help" => return Ok(Wanted::Help),
+            word if is_command(word) => return Ok(Wanted::Unknown(word.to_owned())),
             _ => return Ok(Wanted::Say(text)),
         }
     }
+}
+
+/// Whether this looks like a command, and not like something to say.
+fn is_command(text: &str) -> bool {
+    text.strip_prefix('/')
+        .is_some_and(|word| !word.is_empty() && word.bytes().all(|byte| byte.is_ascii_lowercase()))
 }

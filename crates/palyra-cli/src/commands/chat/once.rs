@@ -33,6 +33,9 @@ struct Told {
     answer: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     detail: Option<String>,
+    /// What to do about it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    hint: Option<String>,
     /// Questions that it waits for.
     approvals: Vec<ApprovalId>,
 }
@@ -58,13 +61,15 @@ pub(super) async fn run(context: &Context, message: String, arguments: &Argument
             end: Some(finished.end),
             answer: Some(finished.answer),
             detail: finished.detail,
+            hint: finished.hint,
             approvals: Vec::new(),
         },
         Seen::Left(phase, approvals) => {
             out.note(&format!(
                 "The run goes on: `palyra runs tail {run}` shows what becomes of it."
             ));
-            Told { session, run, phase, end: None, answer: None, detail: None, approvals }
+            let (end, answer, detail, hint) = (None, None, None, None);
+            Told { session, run, phase, end, answer, detail, hint, approvals }
         }
     };
     if out.is_json() {

@@ -89,6 +89,9 @@ impl<'a> Watch<'a> {
                         if let Piece::Finished(finished, rest) = &piece {
                             self.leave_question();
                             self.view.end(self.out, finished, rest)?;
+                            if let Some(hint) = &finished.hint {
+                                self.view.line(self.out, Tone::Quiet, hint)?;
+                            }
                             return Ok(Seen::Finished(finished.clone()));
                         }
                         self.show(piece, &mut questions).await?;
@@ -97,7 +100,10 @@ impl<'a> Watch<'a> {
                 Turn::Heard(Some(Followed::Lost)) => {
                     self.aside(|out| patience::lost(out, PATIENCE))?
                 }
-                Turn::Heard(Some(Followed::Back)) => self.aside(patience::back)?,
+                Turn::Heard(Some(Followed::Back)) => {
+                    self.aside(patience::back)?;
+                    self.prompt(&questions)?;
+                }
                 Turn::Typed(Some(line)) => self.typed(line, &mut questions).await?,
                 Turn::Typed(None) => {}
                 Turn::Interrupted if is_stopped => return self.left(run),

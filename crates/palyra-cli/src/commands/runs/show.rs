@@ -31,6 +31,12 @@ pub(super) fn text(out: &Output, run: &Run) -> String {
     let phase = out.paint(tone(run.phase), run.phase.as_str());
     let end = run.end.map(|end| format!(": {}", end.as_str())).unwrap_or_default();
     let mut table = Table::of_fields();
+    if let Some(detail) = &run.detail {
+        table.field("because", detail.as_str());
+    }
+    if let Some(hint) = &run.hint {
+        table.field("what to do", hint.as_str());
+    }
     table.field("session", run.session.to_string());
     table.field("agent", run.agent.as_str());
     if let Some(parent) = run.parent {

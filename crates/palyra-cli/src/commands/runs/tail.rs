@@ -58,5 +58,12 @@ fn text(out: &Output, entry: &TapeEntry) -> String {
     }
     let (at, kind) = (entry.at.to_string(), entry.event.kind());
     let head = out.paint(Tone::Quiet, &format!("{:>4}  {at}", entry.seq));
-    format!("{head}  {:<18}  {}\n", kind.as_str(), tape_line::said(entry))
+    let line = format!("{head}  {:<18}  {}\n", kind.as_str(), tape_line::said(entry));
+    match &entry.event {
+        TapeEvent::RunFinished(finished) => {
+            let hint = finished.hint.iter().map(|hint| format!("{hint}\n"));
+            std::iter::once(line).chain(hint).collect()
+        }
+        _ => line,
+    }
 }

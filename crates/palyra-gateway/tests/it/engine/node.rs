@@ -105,7 +105,7 @@ impl Script {
 }
 
 fn failed(class: RetryClass, owed: Amount) -> ThoughtError {
-    ThoughtError { what: "it failed".into(), class, after: None, owed }
+    ThoughtError { what: "it failed".into(), hint: "mend it".into(), class, after: None, owed }
 }
 
 impl Thinker for Script {

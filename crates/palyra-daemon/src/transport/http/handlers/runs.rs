@@ -65,7 +65,12 @@ pub(crate) async fn show_run(
     PathOf(id): PathOf<RunId>,
 ) -> Answer<Json<Run>> {
     caller.allow(Scope::SessionsRead)?;
-    Ok(Json(told(app.runs.sessions.run(id).await?)))
+    let run = told(app.runs.sessions.run(id).await?);
+    let (detail, hint) = match app.runs.sessions.ending(id).await? {
+        Some(finished) => (finished.detail, finished.hint),
+        None => (None, None),
+    };
+    Ok(Json(Run { detail, hint, ..run }))
 }
 
 /// Where a tape goes on.
@@ -217,6 +222,8 @@ fn told(run: gateway::Run) -> Run {
         agent: run.agent,
         phase: run.phase,
         end: run.ended,
+        detail: None,
+        hint: None,
         last_seq: run.next_seq - 1,
         due_at: run.due_at,
         active: run.active,
