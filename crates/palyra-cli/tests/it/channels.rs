@@ -33,6 +33,11 @@ impl World {
     fn send(&self, envelope: &str) -> Ran {
         self.palyra(&["message", "send", ECHO, "general", "hi", "--envelope", envelope, "--json"])
     }
+
+    /// The same, as people are told.
+    fn send_and_read(&self, envelope: &str) -> Ran {
+        self.palyra(&["message", "send", ECHO, "general", "hi", "--envelope", envelope])
+    }
 }
 
 #[track_caller]
@@ -60,8 +65,8 @@ fn what_breaks_is_tried_again_given_up_and_replayed() {
     world.until_channel("it is to be tried again", |channel| channel["queue"]["retrying"] == 1);
     says(&show(), &["echo:default is retrying", "waiting 1 in 1 conversation\n"]);
 
-    let drained = world.palyra(&["channels", "drain", ECHO]).expect(0);
-    assert_eq!(drained.out, "The queue of echo:default is empty.\n");
+    let drained = world.palyra(&["channels", "drain", ECHO]).expect(7);
+    says(&drained, &["The queue of echo:default is empty.\n1 message was given up; `palyra "]);
     says(&show(), &["echo:default is dead_lettered", "given up 1"]);
     says(&world.palyra(&["channels", "list"]).expect(0), &["dead_lettered"]);
     says(&world.palyra(&["doctor"]), &["echo:default: 1 message given up", "dead-letters list"]);
@@ -106,7 +111,8 @@ fn what_waits_for_somebody_is_decided_by_them() {
     let _daemon = world.palyrad();
     world.configure(REJECTS, "{}");
     for envelope in ["m1", "m2", "m3"] {
-        world.send(envelope).expect(7);
+        let sent = world.send_and_read(envelope).expect(7);
+        assert!(sent.err.contains("`palyra channels dead-letters list echo:default`"), "{sent:?}");
     }
     let replay = |more: &[&str]| {
         let all = ["channels", "dead-letters", "replay", ECHO, "--all", "--json"];
@@ -129,7 +135,8 @@ fn what_waits_for_somebody_is_decided_by_them() {
 
     world.configure(LOSES, LOOKS_ONCE);
     for envelope in ["u1", "u2"] {
-        world.send(envelope).expect(7);
+        let sent = world.send_and_read(envelope).expect(7);
+        assert!(sent.err.contains("`palyra channels unknown list echo:default`"), "{sent:?}");
     }
     world.until_channel("nothing can be learnt", |channel| {
         channel["unknown"] == 2 && channel["waiting"] == 0
@@ -219,10 +226,17 @@ fn a_drain_that_is_not_done_in_time_says_so() {
     };
     says(&drain(&[]), &["1 message still waits in echo:default"]);
     assert_eq!(drain(&["--json"]).json()["waiting"], 1);
+    let waits = world.palyra(&sent).expect(7);
+    assert!(waits.err.contains("`palyra channels resume echo:default` lets it go"), "{waits:?}");
     world.palyra(&["channels", "resume", ECHO]).expect(0);
     world.palyra(&["channels", "drain", ECHO]).expect(0);
     // What is switched off keeps its queue, and hears nobody.
     world.palyra(&["channels", "disable", ECHO]).expect(0);
+    let waits = world.palyra(&sent).expect(7);
+    assert!(
+        waits.err.contains("echo:default is switched off. `palyra channels enable "),
+        "{waits:?}"
+    );
     let deaf = world.palyra(&["channels", "test", ECHO, "hello"]).expect(7);
     says(&deaf, &["Nobody answers: connector_disabled"]);
     says(&world.palyra(&["channels", "enable", ECHO]).expect(0), &["switched on yes"]);

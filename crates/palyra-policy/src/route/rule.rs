@@ -22,6 +22,11 @@ pub fn warnings(rule: &Rule) -> Vec<&'static str> {
     let everyone = rule.allow_from.is_empty();
     let all = [
         (
+            !listens && everyone && rule.direct_messages != DirectMessagePolicy::Allow,
+            "nobody is heard by it: name those who are in allow_from, or set direct_messages=allow for \
+             everybody who writes to it directly",
+        ),
+        (
             rule.scope == InboundScope::OpenGuildChannels
                 && everyone
                 && rule.mention == Mention::NotNeeded,

@@ -213,8 +213,9 @@ proptest! {
 
 #[test]
 fn a_careful_rule_has_no_warning_and_each_careless_one_has_its_own() {
-    assert_eq!(warnings(&Rule::default()), [""; 0]);
     let list = |id: &str| BTreeSet::from([id.to_owned()]);
+    let careful = Rule { allow_from: list("bob"), ..Rule::default() };
+    assert_eq!(warnings(&careful), [""; 0]);
     let listed = InboundScope::AllowlistedGuildChannels;
     let careless = [
         Rule {
@@ -223,8 +224,9 @@ fn a_careful_rule_has_no_warning_and_each_careless_one_has_its_own() {
             ..Rule::default()
         },
         Rule { direct_messages: DirectMessagePolicy::Allow, ..Rule::default() },
+        Rule::default(),
         Rule { scope: listed, ..Rule::default() },
-        Rule { channels: list("general"), ..Rule::default() },
+        Rule { channels: list("general"), ..careful },
         Rule { allow_from: list("ann"), deny_from: list("ann"), ..Rule::default() },
         Rule {
             scope: listed,

@@ -6,7 +6,7 @@ use palyra_common::ids::ApprovalId;
 use super::list::state_tone;
 use crate::context::Context;
 use crate::failure::Outcome;
-use crate::output::{Output, paragraphs};
+use crate::output::{Output, paragraphs, printable};
 
 /// Say yes: exactly what `palyra approvals show` shows is done
 #[derive(Debug, clap::Args)]
@@ -65,5 +65,8 @@ async fn decide(context: &Context, verdict: ApprovalVerdict, decision: Decision)
 
 pub(super) fn text(out: &Output, approval: &Approval) -> String {
     let state = out.paint(state_tone(approval.state), approval.state.as_str());
-    format!("{} is {state}: {}", approval.id, paragraphs(&approval.summary))
+    let by = approval.decided_by.as_deref().map(|by| format!(" by {}", printable(by)));
+    let why = approval.reason.as_deref().map(|why| format!(" ({})", printable(why)));
+    let (by, why) = (by.unwrap_or_default(), why.unwrap_or_default());
+    format!("{} is {state}{by}{why}: {}", approval.id, paragraphs(&approval.summary))
 }

@@ -3,7 +3,7 @@
 use std::time::{Duration, Instant};
 
 use palyra_client::{Client, ClientError};
-use palyra_common::api::{MessageState, NewMessage, PartState};
+use palyra_common::api::{ChannelDetail, MessageState, NewMessage, PartState};
 use palyra_common::ids::{ConnectorId, EnvelopeId};
 use palyra_common::runtime_contracts::OutboxState;
 
@@ -104,8 +104,58 @@ pub(crate) fn text(out: &Output, state: &MessageState) -> String {
     text
 }
 
-/// Success only if all of it has arrived.
-pub(crate) fn outcome(state: &MessageState) -> Outcome {
+/// Whether all of it has arrived.
+pub(crate) fn has_arrived(state: &MessageState) -> bool {
     let arrived = state.parts.iter().all(|part| part.state == OutboxState::Delivered);
-    if arrived && !state.parts.is_empty() { Ok(()) } else { Err(Failure::Faults) }
+    arrived && !state.parts.is_empty()
+}
+
+/// Success only if all of it has arrived; else somebody is told what keeps it.
+pub(crate) async fn outcome(
+    out: &Output,
+    client: &Client,
+    channel: &ConnectorId,
+    state: &MessageState,
+) -> Outcome {
+    if has_arrived(state) {
+        return Ok(());
+    }
+    let kept = state.parts.iter().find(|part| part.state != OutboxState::Delivered);
+    if let Some(kept) = kept {
+        out.note(&match kept.state {
+            OutboxState::Unknown => decided_by(channel, "unknown"),
+            OutboxState::Dead => decided_by(channel, "dead-letters"),
+            OutboxState::Held
+            | OutboxState::Pending
+            | OutboxState::Sending
+            | OutboxState::Delivered
+            | OutboxState::Cancelled => waits(client, channel).await,
+        });
+    }
+    Err(Failure::Faults)
+}
+
+/// Where somebody decides about a message that nothing more happens to by itself.
+fn decided_by(channel: &ConnectorId, list: &str) -> String {
+    let channel = printable(channel.as_str());
+    format!("what becomes of it is yours to decide: `palyra channels {list} list {channel}`")
+}
+
+/// What a message waits for.
+async fn waits(client: &Client, id: &ConnectorId) -> String {
+    let name = printable(id.as_str());
+    let Ok(ChannelDetail { channel, queue, .. }) = client.channel(id).await else {
+        return format!("`palyra channels show {name}` tells how the channel is");
+    };
+    let next = match (channel.enabled, queue.paused_at) {
+        (false, _) => format!("`palyra channels enable {name}` switches it on"),
+        (true, Some(_)) => format!("`palyra channels resume {name}` lets it go out"),
+        (true, None) => format!("`palyra channels show {name}` tells more"),
+    };
+    let reason = match (channel.enabled, channel.reasons.first()) {
+        (false, _) => "is switched off".to_owned(),
+        (true, Some(reason)) => format!("does not send now: {}", printable(reason)),
+        (true, None) => "is at work".to_owned(),
+    };
+    format!("it waits; {name} {reason}. {next}")
 }

@@ -5,7 +5,7 @@ use palyra_common::ids::{ConnectorId, ConversationId};
 use palyra_common::runtime_contracts::RouteReason;
 use serde_json::json;
 
-use super::follow::{follow, outcome};
+use super::follow::{follow, has_arrived, outcome};
 use crate::context::Context;
 use crate::failure::{Failure, Outcome};
 use crate::output::printable;
@@ -66,9 +66,9 @@ pub(super) async fn run(context: &Context, arguments: Arguments) -> Outcome {
         .collect();
     texts.reverse();
     let document = json!({ "test": test, "reply": state, "texts": texts });
-    out.show(&document, |out, _| match outcome(&state).is_ok() && !texts.is_empty() {
+    out.show(&document, |out, _| match has_arrived(&state) && !texts.is_empty() {
         true => texts.join("\n").lines().map(|line| format!("{}\n", printable(line))).collect(),
         false => super::follow::text(out, &state),
     })?;
-    outcome(&state)
+    outcome(out, &client, &channel, &state).await
 }

@@ -35,5 +35,5 @@ pub(super) async fn run(context: &Context, arguments: Arguments) -> Outcome {
     let new = NewMessage { conversation, text: TEXT.to_owned(), envelope: None };
     let state = follow::send(out, &client, &channel, new, wait).await?;
     out.show(&state, follow::text)?;
-    follow::outcome(&state)
+    follow::outcome(out, &client, &channel, &state).await
 }

@@ -43,5 +43,5 @@ pub(super) async fn run(context: &Context, arguments: Arguments) -> Outcome {
     let new = NewMessage { conversation, text, envelope };
     let state = follow::send(out, &client, &channel, new, wait).await?;
     out.show(&state, follow::text)?;
-    follow::outcome(&state)
+    follow::outcome(out, &client, &channel, &state).await
 }

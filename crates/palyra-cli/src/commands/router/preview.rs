@@ -56,10 +56,10 @@ pub(super) async fn run(context: &Context, arguments: Arguments) -> Outcome {
         rule: None,
     };
     let decision = context.client()?.preview(&preview).await?;
-    context.out().show(&decision, text)
+    context.out().show(&decision, |out, decision| text(out, decision, &preview.channel))
 }
 
-fn text(out: &Output, decision: &RouteDecision) -> String {
+fn text(out: &Output, decision: &RouteDecision, channel: &ConnectorId) -> String {
     let reason = decision.reason.as_str();
     match (&decision.agent, &decision.session_key) {
         (Some(agent), Some(session)) => format!(
@@ -68,6 +68,10 @@ fn text(out: &Output, decision: &RouteDecision) -> String {
             printable(agent),
             printable(session),
         ),
-        _ => format!("{}: {reason}\n", out.paint(Tone::Doubtful, "Nobody gets it")),
+        _ => format!(
+            "{}: {reason}\n`palyra router rules list --channel {}` tells who is heard.\n",
+            out.paint(Tone::Doubtful, "Nobody gets it"),
+            printable(channel.as_str()),
+        ),
     }
 }
