@@ -55,11 +55,11 @@ pub fn built_in(options: &ToolOptions) -> Vec<Arc<dyn Tool>> {
     let mut tools: Vec<Arc<dyn Tool>> = vec![
         Arc::new(artifact::Read { db: db.clone(), blobs }),
         Arc::new(channel::Read(db.clone())),
-        Arc::new(channel::Send { db: db.clone(), outgoing }),
+        Arc::new(channel::Send { db: db.clone(), outgoing: outgoing.clone() }),
         Arc::new(delegate::Delegate(db)),
         Arc::new(fetch::Fetch(fetcher)),
         Arc::new(time::Now::new(clock)),
     ];
-    tools.extend(fs::all(&workspace::Workspaces::new(workspaces)));
+    tools.extend(fs::all(&workspace::Workspaces::new(workspaces), &outgoing));
     tools
 }

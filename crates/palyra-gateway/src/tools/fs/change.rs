@@ -2,6 +2,7 @@
 
 use palyra_common::runtime_contracts::{RiskLevel, ToolEffect, ToolReach};
 use palyra_common::tape::Binding;
+use palyra_connector_core::Outgoing;
 use rustix::fs::Mode;
 use sha2::{Digest, Sha256};
 
@@ -54,23 +55,25 @@ impl Change {
         Ok(())
     }
 
-    /// What the change is, with what it is bound to.
-    pub(super) fn weighed(&self) -> Result<Weighed, ToolFault> {
+    /// What the change is, with what it is bound to. `outgoing` takes secrets out of what is shown of it.
+    pub(super) fn weighed(&self, outgoing: &dyn Outgoing) -> Result<Weighed, ToolFault> {
         self.check()?;
         Ok(Weighed {
             effect: ToolEffect::SideEffect,
             risk: RiskLevel::Medium,
             reach: ToolReach::OwnData,
-            summary: self.summary(),
+            summary: self.summary(outgoing),
             bindings: vec![self.binding()],
             with_result: false,
         })
     }
 
-    fn summary(&self) -> String {
+    fn summary(&self, outgoing: &dyn Outgoing) -> String {
         let (path, new) = (&self.path, self.content.len());
+        // As a whole: of a line that is cut, half a secret would be left.
+        let content = outgoing.clean(&self.content);
         let Some(base) = &self.base else {
-            return format!("make {path}, {new} bytes\n{}", diff("", &self.content));
+            return format!("make {path}, {new} bytes\n{}", diff("", &content));
         };
         let old = base.content.len();
         match std::str::from_utf8(&base.content) {
@@ -78,10 +81,11 @@ impl Change {
                 format!("write {path} again as it is, {new} bytes")
             }
             Ok(text) => {
-                format!("change {path}, {old} to {new} bytes\n{}", diff(text, &self.content))
+                let shown = diff(&outgoing.clean(text), &content);
+                format!("change {path}, {old} to {new} bytes\n{shown}")
             }
             Err(_) => {
-                let shown = diff("", &self.content);
+                let shown = diff("", &content);
                 format!("replace {path}, which is no text, {old} to {new} bytes\n{shown}")
             }
         }

@@ -8,6 +8,25 @@ use super::*;
 use crate::tool::{Arguments, ToolFault, Toolbox, Weighed};
 use crate::tools::bench;
 
+/// Knows one secret.
+struct NoSecret;
+
+impl NoSecret {
+    fn new() -> Arc<dyn Outgoing> {
+        Arc::new(Self)
+    }
+}
+
+impl Outgoing for NoSecret {
+    fn clean(&self, text: &str) -> String {
+        text.replace("correct horse battery", "[redacted]")
+    }
+
+    fn snapshot(&self) -> Arc<dyn Outgoing> {
+        Self::new()
+    }
+}
+
 struct World {
     folder: tempfile::TempDir,
     tools: Toolbox,
@@ -17,7 +36,8 @@ impl World {
     /// The workspace of `ann` with these files.
     fn new(files: &[(&str, &str)]) -> Self {
         let folder = tempfile::tempdir().unwrap();
-        let tools = Toolbox::new(all(&Workspaces::new(folder.path().join("w")))).unwrap();
+        let tools =
+            Toolbox::new(all(&Workspaces::new(folder.path().join("w")), &NoSecret::new())).unwrap();
         let world = Self { folder, tools };
         std::fs::create_dir_all(world.root()).unwrap();
         for (name, content) in files {
@@ -89,7 +109,8 @@ async fn strange_entries_are_shown_as_what_they_are() {
 #[tokio::test]
 async fn an_agent_without_files_has_an_empty_workspace() {
     let folder = tempfile::tempdir().unwrap();
-    let tools = Toolbox::new(all(&Workspaces::new(folder.path().join("w")))).unwrap();
+    let tools =
+        Toolbox::new(all(&Workspaces::new(folder.path().join("w")), &NoSecret::new())).unwrap();
     let world = World { folder, tools };
     assert_eq!(world.done("fs.list", json!({})).await, "[the workspace is empty]");
     assert_eq!(world.done("fs.search", json!({"query": "a"})).await, "[the workspace is empty]");
@@ -302,4 +323,21 @@ async fn a_patch_is_exact() {
     world.done("fs.patch", patch("a", "b", true)).await;
     assert_eq!(world.content("a"), "bbb ccc🙂 bXb\n");
     world.refused("fs.patch", patch("b", &"b".repeat(250_000), true), "more than 1048576").await;
+}
+
+/// Whoever is asked sees what is around a change, and so does the tape.
+#[tokio::test]
+async fn a_secret_is_not_shown_in_what_is_asked() {
+    let long = format!("{}correct horse battery", "x".repeat(150));
+    let file = format!("user=ann\npassword=correct horse battery\n{long}\nport=1\n");
+    let world = World::new(&[("settings", &file)]);
+    let shown = async |name, arguments| world.weigh(name, arguments).await.unwrap().summary;
+    let patch = json!({"path": "settings", "old": "port=1", "new": "port=2"});
+    let patched = shown("fs.patch", patch).await;
+    assert!(patched.contains("port=2") && patched.contains("password=[redacted]"), "{patched}");
+    let replaced = shown("fs.write", json!({"path": "settings", "content": "port=2"})).await;
+    let made = shown("fs.write", json!({"path": "new", "content": file})).await;
+    for summary in [patched, replaced, made] {
+        assert!(!summary.contains("correct"), "{summary}");
+    }
 }

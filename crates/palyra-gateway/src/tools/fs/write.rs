@@ -1,6 +1,9 @@
 //! `fs.write`.
 
+use std::sync::Arc;
+
 use futures_util::future::BoxFuture;
+use palyra_connector_core::Outgoing;
 use serde::Deserialize;
 use serde_json::json;
 
@@ -9,7 +12,10 @@ use crate::tool::{Invocation, Tool, ToolDone, ToolFault, ToolInfo, Weighed};
 use crate::tools::ask::{arguments, blocking};
 use crate::tools::workspace::{WorkPath, Workspaces};
 
-pub(super) struct Write(pub(super) Workspaces);
+pub(super) struct Write {
+    pub(super) workspaces: Workspaces,
+    pub(super) outgoing: Arc<dyn Outgoing>,
+}
 
 #[derive(Deserialize)]
 struct Wanted {
@@ -41,14 +47,15 @@ impl Tool for Write {
 
     fn weigh<'a>(&'a self, call: &'a Invocation) -> BoxFuture<'a, Result<Weighed, ToolFault>> {
         Box::pin(async move {
-            let (workspaces, call) = (self.0.clone(), call.clone());
-            blocking(move || change(&workspaces, &call)?.weighed()).await
+            let (workspaces, call) = (self.workspaces.clone(), call.clone());
+            let outgoing = self.outgoing.clone();
+            blocking(move || change(&workspaces, &call)?.weighed(&*outgoing)).await
         })
     }
 
     fn run<'a>(&'a self, call: &'a Invocation) -> BoxFuture<'a, Result<ToolDone, ToolFault>> {
         Box::pin(async move {
-            let (workspaces, call) = (self.0.clone(), call.clone());
+            let (workspaces, call) = (self.workspaces.clone(), call.clone());
             blocking(move || change(&workspaces, &call)?.carry_out(&workspaces, &call)).await
         })
     }
