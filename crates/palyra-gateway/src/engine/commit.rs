@@ -53,6 +53,8 @@ pub(crate) struct Beside {
     pub(crate) send: Vec<(String, Envelope)>,
     /// What goes back to where the question came from.
     pub(crate) reply: Option<Envelope>,
+    /// What the run says at its end, for the one that waits for it.
+    pub(crate) answer: String,
     /// Runs that are to do a part of the work.
     pub(crate) delegate: Vec<(String, AgentId, String)>,
     /// Calls that nobody is to work on any more.
@@ -278,10 +280,12 @@ impl Commit {
             let_go(tx, run.session, now)?;
         }
         if let Some((parent, call)) = &run.parent {
-            let completed = matches!(self.then, Then::End(RunLifecyclePhase::Completed, end)
-                if end != RunEnd::NoAnswer);
-            let outcome = if completed { ToolOutcome::Done } else { ToolOutcome::Failed };
-            let answer = match self.state.said.as_str() {
+            // A part of an answer is none, and says why there is no more.
+            let outcome = match self.then {
+                Then::End(_, RunEnd::Answered) => ToolOutcome::Done,
+                Then::End(..) | Then::GoOn | Then::LetGo(_) | Then::Later(_) => ToolOutcome::Failed,
+            };
+            let answer = match self.beside.answer.as_str() {
                 "" => format!("the delegated run {} gave no answer", run.id),
                 said => said.to_owned(),
             };

@@ -59,6 +59,7 @@ impl Held {
         left_over(&self.state).into_iter().for_each(|event| self.push(event));
         let finished = RunFinished { phase, end, answer: answer.clone(), detail, hint };
         self.beside.reply = self.reply(phase, &answer)?;
+        self.beside.answer = answer;
         let progress = std::mem::replace(&mut self.progress, true);
         let before = self.state.clone();
         self.push(TapeEvent::RunFinished(finished));

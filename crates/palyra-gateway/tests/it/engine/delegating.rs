@@ -5,7 +5,10 @@ use std::sync::atomic::Ordering;
 
 use palyra_common::agent::{AgentSpec, Budgets, Cap};
 use palyra_common::ids::{AgentId, RunId, SessionId};
-use palyra_common::runtime_contracts::{RunEnd, RunLifecyclePhase as Phase};
+use palyra_common::runtime_contracts::{
+    RetryClass, RunEnd, RunLifecyclePhase as Phase, ToolOutcome,
+};
+use palyra_common::tape::TapeEvent;
 use palyra_gateway::{Run, Wish};
 use serde_json::json;
 use tokio::sync::Notify;
@@ -18,6 +21,7 @@ on_every_engine!(
     a_cap_holds_three_levels_deep,
     the_budgets_of_a_run_hold_for_those_who_work_for_it,
     whoever_works_for_their_own_agent_is_charged_once,
+    what_is_no_whole_answer_is_told_with_its_reason,
     what_a_stopped_run_had_begun_elsewhere_shows_on_it,
     a_run_that_lost_its_session_does_not_go_on_before_its_turn,
 );
@@ -139,6 +143,31 @@ async fn whoever_works_for_their_own_agent_is_charged_once(world: World) {
     let run = node.say(node.session().await, "have it counted").await;
     let ended = node.until(run, Phase::Completed).await;
     assert_eq!((ended.ended, ended.micros), (Some(RunEnd::Answered), 1_200));
+    node.stop().await;
+}
+
+async fn what_is_no_whole_answer_is_told_with_its_reason(world: World) {
+    let node = Node::start(&world).await;
+    let helper = add(&node, "helper", |spec| spec.limits.turns = 1).await;
+    let reads = || Says::While("I am going to look", vec![("test.read", "{}".to_owned())]);
+    for (says, outcome, told) in [
+        (Says::Text("ten"), ToolOutcome::Done, "ten"),
+        (Says::Cut("one, two"), ToolOutcome::Failed, "The answer was cut"),
+        (reads(), ToolOutcome::Failed, "the limit of turns is reached"),
+        (Says::Fails(RetryClass::Permanent), ToolOutcome::Failed, "it failed"),
+    ] {
+        node.script.then(delegate(&helper));
+        node.script.then(says);
+        let run = node.say(node.session().await, "have it counted").await;
+        node.until(run, Phase::Completed).await;
+        let done = node.tape(run).await.into_iter().find_map(|entry| match entry.event {
+            TapeEvent::ToolCompleted(done) => Some(done),
+            _ => None,
+        });
+        let done = done.unwrap();
+        assert_eq!(done.outcome, outcome, "{done:?}");
+        assert!(done.content.contains(told), "{done:?}");
+    }
     node.stop().await;
 }
 
