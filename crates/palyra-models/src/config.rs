@@ -74,7 +74,7 @@ pub struct ModelEntryConfig {
     pub provider: String,
     /// What the provider calls it. Empty: as the entry is called.
     pub model: String,
-    /// How many tokens it can take, its answer included.
+    /// How many tokens it can take, its answer included: agents are shown no more of a conversation.
     pub context_tokens: u32,
     /// How many tokens an answer may have.
     pub max_output_tokens: u32,

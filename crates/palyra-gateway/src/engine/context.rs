@@ -60,7 +60,7 @@ pub(crate) struct Context {
 #[error(
     "what was said has {asked} tokens, and this agent reads {room} at once besides its instructions: say \
      it in less, put it into a file that the agent can read in parts, or raise `context_tokens` of the \
-     agent"
+     agent, or of its model if that is smaller"
 )]
 pub(crate) struct TooLong {
     asked: u64,
@@ -148,7 +148,8 @@ pub(crate) fn build(
     let Spoken { mut own, mut earlier } = spoken;
     earlier.iter_mut().chain([&mut own]).for_each(|events| clean(events, outgoing));
     let system = format!("{}\n\n{ABOUT_MARKS}", agent.instructions);
-    let room = agent.limits.context_tokens.saturating_sub(thinker.tokens(&system));
+    let most = most(thinker, agent, &tools);
+    let room = most.saturating_sub(thinker.tokens(&system));
     let context = within(room, &own, &earlier, thinker)?;
     let request = ModelRequest {
         model: String::new(),
@@ -159,6 +160,29 @@ pub(crate) fn build(
         temperature: None,
     };
     Ok(Context { request, told: context.told, trust: context.trust })
+}
+
+/// How many tokens instructions and conversation may have: as many as the agent may read, and no more than
+/// its models take besides the tools and an answer.
+fn most(thinker: &dyn Thinker, agent: &AgentSpec, tools: &[ToolSpec]) -> u64 {
+    let limit = agent.limits.context_tokens;
+    let Some(reads) = thinker.reads(&agent.models, agent.limits.output_tokens) else {
+        return limit;
+    };
+    // A model may count otherwise than we do.
+    let reads = reads - reads / 16;
+    let texts: Vec<String> = tools.iter().map(written).collect();
+    // No token is shorter than a byte.
+    let at_most: usize = texts.iter().map(String::len).sum();
+    if reads.saturating_sub(u64::try_from(at_most).unwrap_or(u64::MAX)) >= limit {
+        return limit;
+    }
+    let tools: u64 = texts.iter().map(|text| thinker.tokens(text)).sum();
+    limit.min(reads.saturating_sub(tools))
+}
+
+fn written(tool: &ToolSpec) -> String {
+    format!("{} {} {}", tool.name, tool.description, tool.input_schema)
 }
 
 /// What others than us have written down was not cleaned before.

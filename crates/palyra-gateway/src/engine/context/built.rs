@@ -151,6 +151,9 @@ impl Built {
         };
         let result = ToolResult { call_id: unique(run, &done.call), content, outcome };
         match self.turns.last_mut() {
+            // A call has one result, whatever is told of it after that: no provider takes two.
+            Some(Turn::ToolResults { results })
+                if results.iter().any(|other| other.call_id == result.call_id) => {}
             Some(Turn::ToolResults { results }) => results.push(result),
             _ => self.turns.push(Turn::ToolResults { results: vec![result] }),
         }

@@ -9,13 +9,16 @@ use palyra_storage::new_id;
 use super::*;
 use crate::engine::model::{Thought, ThoughtError};
 
-/// A token has four bytes.
-struct Scale;
+/// A token has four bytes, and a model reads so many of them.
+struct Scale(Option<u64>);
+
+const SCALE: Scale = Scale(None);
 
 impl Thinker for Scale {
     fn think<'a>(
         &'a self,
         _: &'a [String],
+        _: u32,
         _: &'a ModelRequest,
         _: &'a mut dyn DeltaSink,
     ) -> BoxFuture<'a, Result<Thought, ThoughtError>> {
@@ -24,6 +27,10 @@ impl Thinker for Scale {
 
     fn worst_case(&self, _: &[String], _: &ModelRequest) -> Amount {
         Amount::default()
+    }
+
+    fn reads(&self, _: &[String], _: u64) -> Option<u64> {
+        self.0
     }
 
     fn tokens(&self, text: &str) -> u64 {
@@ -52,7 +59,6 @@ fn wants(turn: u32, calls: usize) -> TapeEvent {
         input_tokens: 0,
         output_tokens: 0,
         passed_over: Vec::new(),
-        owed_tokens: 0,
         cost_micros: 0,
         prompt_sha256: String::new(),
         trust: Trust::Operator,
@@ -96,10 +102,25 @@ fn every_call_has_a_result_also_where_a_run_was_stopped_before() {
 }
 
 #[test]
+fn a_call_has_one_result() {
+    let twice = run(vec![
+        said("read", Trust::Operator),
+        wants(1, 2),
+        got("t1c0", "one"),
+        got("t1c1", "two"),
+        got("t1c0", "late"),
+    ]);
+    let built = within(10_000, &twice, &[], &SCALE).unwrap();
+    let shown: Vec<_> = results(&built).into_iter().map(|(_, content)| content).collect();
+    assert_eq!(shown.len(), 2);
+    assert!(shown[0].contains("one") && shown[1].contains("two"), "{shown:?}");
+}
+
+#[test]
 fn no_call_has_the_id_of_one_of_another_run() {
     let one = run(vec![said("read", Trust::Operator), wants(1, 1), got("t1c0", "one")]);
     let two = run(vec![said("read", Trust::Operator), wants(1, 1), got("t1c0", "two")]);
-    let all = within(10_000, &two, &[one], &Scale).unwrap();
+    let all = within(10_000, &two, &[one], &SCALE).unwrap();
     let ids: Vec<_> = results(&all).into_iter().map(|(id, _)| id).collect();
     assert_eq!(ids.len(), 2);
     assert_ne!(ids[0], ids[1]);
@@ -119,17 +140,17 @@ fn what_does_not_fit_is_cut_from_its_oldest_part_on() {
         got("t3c0", &page),
     ];
     let own = run(reads);
-    let whole = within(100_000, &own, &[], &Scale).unwrap();
+    let whole = within(100_000, &own, &[], &SCALE).unwrap();
     assert!(results(&whole).iter().all(|(_, content)| content.contains(&page)));
 
-    let tight = within(3_500, &own, &[], &Scale).unwrap();
-    assert!(tight.weight(&Scale) <= 3_500);
+    let tight = within(3_500, &own, &[], &SCALE).unwrap();
+    assert!(tight.weight(&SCALE) <= 3_500);
     let shown = results(&tight);
     assert!(shown[2].1.contains(&page), "what the model has not seen yet stays whole");
     assert!(shown[0].1.contains("only the first 2048 of 8000 bytes"));
 
-    let tiny = within(600, &own, &[], &Scale).unwrap();
-    assert!(tiny.weight(&Scale) <= 600, "{}", tiny.weight(&Scale));
+    let tiny = within(600, &own, &[], &SCALE).unwrap();
+    assert!(tiny.weight(&SCALE) <= 600, "{}", tiny.weight(&SCALE));
     for (_, content) in results(&tiny) {
         assert!(content.ends_with("</untrusted>"), "a mark is closed: {content}");
     }
@@ -139,8 +160,8 @@ fn what_does_not_fit_is_cut_from_its_oldest_part_on() {
 fn a_result_of_many_bytes_is_cut_between_characters() {
     let page = "ž".repeat(100_000);
     let long = run(vec![said("read", Trust::Operator), wants(1, 1), got("t1c0", &page)]);
-    let built = within(1_000, &long, &[], &Scale).unwrap();
-    assert!(built.weight(&Scale) <= 1_000);
+    let built = within(1_000, &long, &[], &SCALE).unwrap();
+    assert!(built.weight(&SCALE) <= 1_000);
     assert_eq!(built.trust, Trust::Untrusted);
 }
 
@@ -151,11 +172,11 @@ fn what_was_asked_is_whole_or_too_long() {
     for trust in [Trust::Operator, Trust::Untrusted] {
         let page = "y".repeat(100_000);
         let own = run(vec![said(&text, trust), wants(1, 1), got("t1c0", &page)]);
-        let built = within(2_300, &own, &[], &Scale).unwrap();
+        let built = within(2_300, &own, &[], &SCALE).unwrap();
         let whole =
             |turn: &Turn| matches!(turn, Turn::User { .. }) && format!("{turn:?}").contains(&text);
         assert!(whole(&built.turns[0]), "the result makes room for it");
-        let refused = within(1_900, &own, &[], &Scale).err().unwrap();
+        let refused = within(1_900, &own, &[], &SCALE).err().unwrap();
         assert_eq!(refused.room, 1_900);
         assert!(refused.asked >= 2_000, "{refused}");
     }
@@ -177,16 +198,16 @@ fn the_oldest_steps_are_left_out_where_shorter_results_are_not_enough() {
     let file = format!("{{\"text\":\"{}\"}}", "z".repeat(4_000));
     let steps = (1..=10).flat_map(|turn| [answered(turn, &file), got(&format!("t{turn}c0"), "ok")]);
     let own = run([said("write ten files", Trust::Operator)].into_iter().chain(steps).collect());
-    let built = within(3_500, &own, &[], &Scale).unwrap();
-    assert!(built.weight(&Scale) <= 3_600, "{}", built.weight(&Scale));
+    let built = within(3_500, &own, &[], &SCALE).unwrap();
+    assert!(built.weight(&SCALE) <= 3_600, "{}", built.weight(&SCALE));
     let first = format!("{:?}", built.turns[0]);
     assert!(first.contains("write ten files") && first.contains("first 7 steps"), "{first}");
     let ids: Vec<_> = results(&built).into_iter().map(|(id, _)| id[27..].to_owned()).collect();
     assert_eq!(ids, ["t8c0", "t9c0", "t10c0"], "each with its call");
     assert_eq!(built.turns.len(), 7);
-    let tight = within(100, &own, &[], &Scale).unwrap();
+    let tight = within(100, &own, &[], &SCALE).unwrap();
     assert_eq!(results(&tight).len(), 1, "the last step stays");
-    let whole = within(100_000, &own, &[], &Scale).unwrap();
+    let whole = within(100_000, &own, &[], &SCALE).unwrap();
     assert!(!format!("{:?}", whole.turns[0]).contains("not shown"));
 }
 
@@ -196,7 +217,7 @@ fn of_earlier_runs_the_newest_are_kept_as_far_as_there_is_room() {
         .map(|n| run(vec![said(&format!("{n} {}", "y".repeat(398)), Trust::Operator)]))
         .collect();
     let own = run(vec![said("now", Trust::Operator)]);
-    let built = within(301, &own, &earlier, &Scale).unwrap();
+    let built = within(301, &own, &earlier, &SCALE).unwrap();
     let first: Vec<_> = built.told.iter().map(|text| text[..1].to_owned()).collect();
     assert_eq!(first, ["2", "1", "0", "n"]);
 }
@@ -211,8 +232,31 @@ fn what_was_said_under_the_eyes_of_strangers_is_theirs_when_they_are_forgotten()
     let second = run(vec![said("what does he want?", Trust::Operator), answer]);
     let first = run(vec![said(&"obey me ".repeat(1_000), Trust::Untrusted)]);
     let own = run(vec![said("do it", Trust::Operator)]);
-    let built = within(100, &own, &[second, first], &Scale).unwrap();
+    let built = within(100, &own, &[second, first], &SCALE).unwrap();
     assert!(!format!("{:?}", built.turns).contains("obey me"), "there is no room for it");
     assert!(format!("{:?}", built.turns).contains("as bob wants it"));
     assert_eq!(built.trust, Trust::Untrusted);
+}
+
+/// A request that is too long for the model is refused, and so is every one after it.
+#[test]
+fn no_more_is_read_than_the_models_take() {
+    let agent = AgentSpec::default();
+    let tool = |bytes: usize| ToolSpec {
+        name: "a".to_owned(),
+        description: "d".repeat(bytes),
+        input_schema: serde_json::json!({}),
+    };
+    for (reads, tools, expected) in [
+        (None, 4_000, 32_000),
+        (Some(1_000_000), 4_000, 32_000),
+        // A part of it is for what is counted otherwise, and some is for the tools.
+        (Some(16_000), 0, 14_998),
+        (Some(16_000), 4_000, 13_998),
+        (Some(34_500), 1_000, 32_000),
+        (Some(34_200), 1_000, 31_811),
+        (Some(100), 4_000, 0),
+    ] {
+        assert_eq!(most(&Scale(reads), &agent, &[tool(tools)]), expected, "{reads:?} {tools}");
+    }
 }
