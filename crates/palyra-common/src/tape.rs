@@ -110,10 +110,6 @@ impl TapeEvent {
     }
 }
 
-fn is_zero(tokens: &u64) -> bool {
-    *tokens == 0
-}
-
 fn is_not(flag: &bool) -> bool {
     !flag
 }
@@ -249,9 +245,6 @@ payloads! {
         input_tokens: u64,
         /// Tokens that it wrote.
         output_tokens: u64,
-        /// Tokens that have to be paid to others, which were asked before it in vain.
-        #[serde(default, skip_serializing_if = "is_zero")]
-        owed_tokens: u64,
         /// What all of that cost, in millionths of a dollar.
         cost_micros: u64,
         /// The SHA-256 of what it was asked, in hexadecimal.

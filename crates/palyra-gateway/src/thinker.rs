@@ -6,7 +6,7 @@ use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
 use palyra_common::runtime_contracts::RetryClass;
 use palyra_models::{
-    DeltaSink, ModelError, ModelName, ModelRequest, Models, Owed, Unanswered, cost, count_request,
+    DeltaSink, ModelError, ModelName, ModelRequest, Models, Next, Unanswered, cost, count_request,
     count_tokens,
 };
 use palyra_policy::budget::Amount;
@@ -39,11 +39,12 @@ impl Thinker for ModelThinker {
     fn think<'a>(
         &'a self,
         models: &'a [String],
+        later: u32,
         request: &'a ModelRequest,
         sink: &'a mut dyn DeltaSink,
     ) -> BoxFuture<'a, Result<Thought, ThoughtError>> {
         async move {
-            let list = self.named(models);
+            let mut list = self.named(models);
             if list.is_empty() {
                 let none = ModelError::NoneNamed.envelope();
                 let what = "what the agent names is no model: give it one".to_owned();
@@ -51,22 +52,25 @@ impl Thinker for ModelThinker {
                 let (class, owed) = (RetryClass::Permanent, Amount::default());
                 return Err(ThoughtError { what, hint, class, after: None, owed });
             }
+            let first = later as usize % list.len();
+            list.rotate_left(first);
             let answer = match self.models.complete(&list, request, sink).await {
                 Ok(answer) => answer,
-                Err(Unanswered { error, owed }) => {
-                    let (class, after) = (error.retry_class(), error.retry_after());
-                    let (what, owed) = (error.to_string(), amount(owed));
+                Err(Unanswered { error, owed, next }) => {
+                    let (class, after) = match next {
+                        Next::SomebodyElse => (RetryClass::TransientNetwork, None),
+                        Next::NobodyElse => (error.retry_class(), error.retry_after()),
+                    };
+                    let what = error.to_string();
+                    let owed = Amount { tokens: owed.tokens, micros: owed.cost.0 };
                     let hint = error.envelope().recovery_hint().to_owned();
                     return Err(ThoughtError { what, hint, class, after, owed });
                 }
             };
             let usage = answer.completion.usage;
             let price = self.models.info(&answer.by).map(|info| info.price).unwrap_or_default();
-            // What was asked in vain may have to be paid, too.
-            let owed = answer.passed_over.iter().map(|passed| amount(passed.owed));
             let tokens = usage.input_tokens.saturating_add(usage.output_tokens);
-            let own = Amount { tokens, micros: cost(usage, price).0 };
-            let spent = owed.fold(own, Amount::plus);
+            let spent = Amount { tokens, micros: cost(usage, price).0 };
             metrics::answered(answer.by.as_str(), usage, spent.micros);
             let passed_over = answer.passed_over.iter();
             let passed_over = passed_over.map(|of| format!("{}: {}", of.model, of.error)).collect();
@@ -81,11 +85,17 @@ impl Thinker for ModelThinker {
         Amount { tokens, micros }
     }
 
+    fn reads(&self, models: &[String], answer: u64) -> Option<u64> {
+        let named = self.named(models);
+        let known = named.iter().filter_map(|name| self.models.info(name).ok());
+        let besides = known.map(|info| {
+            let answer = answer.min(info.max_output_tokens.into());
+            u64::from(info.context_tokens).saturating_sub(answer)
+        });
+        besides.min()
+    }
+
     fn tokens(&self, text: &str) -> u64 {
         count_tokens(text)
     }
-}
-
-fn amount(owed: Owed) -> Amount {
-    Amount { tokens: owed.tokens, micros: owed.cost.0 }
 }

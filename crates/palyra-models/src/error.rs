@@ -206,8 +206,11 @@ impl ModelError {
         match self {
             Self::Call { problem, .. } => problem.retry_class(),
             Self::AllOut { .. } if self.retry_after().is_some() => RetryClass::RateLimit,
+            // One that may be back is reason enough to try again.
             Self::AllOut { failures } => {
-                failures.last().map_or(RetryClass::Permanent, Self::retry_class)
+                let classes = failures.iter().map(Self::retry_class);
+                let passing = classes.filter(|class| *class != RetryClass::Permanent);
+                passing.last().unwrap_or(RetryClass::Permanent)
             }
             Self::NotConfigured { .. } | Self::NoneNamed | Self::Misconfigured { .. } => {
                 RetryClass::Permanent
@@ -231,7 +234,9 @@ impl ModelError {
             Self::Call { problem, .. } => problem.retry_after(),
             // The first of them to be back is enough.
             Self::AllOut { failures } => {
-                let each: Option<Vec<_>> = failures.iter().map(Self::retry_after).collect();
+                let is_passing = |of: &&Self| of.retry_class() != RetryClass::Permanent;
+                let passing = failures.iter().filter(is_passing);
+                let each: Option<Vec<_>> = passing.map(Self::retry_after).collect();
                 each?.into_iter().min()
             }
             Self::NotConfigured { .. } | Self::NoneNamed | Self::Misconfigured { .. } => None,

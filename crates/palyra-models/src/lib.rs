@@ -36,7 +36,7 @@ pub use config::{ModelEntryConfig, ModelProviderConfig, ModelsConfig, ProviderKi
 pub use error::{ModelError, Problem, Said};
 pub use mark::marked;
 pub use models::{
-    Answer, Capabilities, ModelInfo, ModelName, ModelNameError, Models, Owed, PassedOver,
+    Answer, Capabilities, ModelInfo, ModelName, ModelNameError, Models, Next, Owed, PassedOver,
     ProviderState, ProviderStatus, Unanswered,
 };
 pub use offline::{OFFLINE, Offline};

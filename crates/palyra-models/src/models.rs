@@ -18,7 +18,7 @@ use serde::{Deserialize, Serialize};
 
 pub use gate::{ProviderState, ProviderStatus};
 pub use name::{ModelName, ModelNameError};
-pub use owed::{Owed, Unanswered};
+pub use owed::{Next, Owed, Unanswered};
 
 use crate::config::{ModelEntryConfig, ModelProviderConfig, ModelsConfig};
 use crate::error::{ModelError, Problem};
@@ -72,15 +72,13 @@ pub struct Answer {
     pub passed_over: Vec<PassedOver>,
 }
 
-/// A model that could not be used.
+/// A model that could not be used, and costs nothing.
 #[derive(Debug, Clone, PartialEq)]
 pub struct PassedOver {
     /// Which one.
     pub model: ModelName,
     /// Why.
     pub error: ModelError,
-    /// What its provider may charge for it all the same.
-    pub owed: Owed,
 }
 
 /// All models of an installation. Shared by whoever asks; there is one for the process, because it
@@ -160,7 +158,7 @@ impl Models {
     }
 
     /// What a request can cost at most, whichever of the list answers, to be set aside before it is
-    /// made. A model that fails in the middle comes on top: see [`Owed`].
+    /// made. Whoever fails in the middle may charge as much: nobody else is asked then.
     pub fn worst_cost(&self, list: &[ModelName], request: &ModelRequest) -> MicroUsd {
         let known = list.iter().filter_map(|name| self.entries.get(name));
         known.map(|entry| entry.worst_cost(request)).max().unwrap_or_default()
@@ -170,8 +168,8 @@ impl Models {
     /// the model in the request does not count; what the model cannot do is left out of it.
     ///
     /// The next one is asked where one is limited or fails for a while, and after a refusal only if
-    /// that is configured. If something was streamed by then, the sink is told to restart before the
-    /// next one streams. There is no waiting and no second try: an error says when that makes sense.
+    /// that is configured. What may have to be paid ends it: the next one could cost as much, for which
+    /// nothing is set aside. There is no waiting and no second try: an error says when that makes sense.
     /// Whoever drops the future ends the call.
     pub async fn complete(
         &self,
@@ -180,28 +178,27 @@ impl Models {
         sink: &mut dyn DeltaSink,
     ) -> Result<Answer, Unanswered> {
         let mut passed_over: Vec<PassedOver> = Vec::new();
-        let mut owed = Owed::default();
-        let mut watched = Watched::new(sink);
-        for name in list {
-            let entry = match self.entry(name) {
-                Ok(entry) => entry,
-                Err(error) => return Err(Unanswered { error, owed }),
-            };
-            watched.of_this = Heard::Nothing;
+        let (mut owed, mut next) = (Owed::default(), Next::NobodyElse);
+        for (place, name) in list.iter().enumerate() {
+            let entry = self.entry(name).map_err(Unanswered::for_nothing)?;
+            let mut watched = Watched::new(sink);
             let error = match self.ask(entry, request, &mut watched).await {
                 Ok(completion) => {
                     return Ok(Answer { completion, by: name.clone(), passed_over });
                 }
                 Err(error) => error,
             };
-            let charged = watched.owed(entry, request, &error);
-            owed = owed.plus(charged);
-            if !self.may_pass_over(&error) {
-                return Err(Unanswered { error, owed });
-            }
+            owed = watched.owed(entry, request, &error);
+            let goes_on = self.may_pass_over(&error);
             let (provider, code) = (&entry.info.provider, error.code());
             tracing::warn!(model = %name, %provider, %code, %error, "a model cannot be used");
-            passed_over.push(PassedOver { model: name.clone(), error, owed: charged });
+            passed_over.push(PassedOver { model: name.clone(), error });
+            if goes_on && owed != Owed::default() && place + 1 < list.len() {
+                next = Next::SomebodyElse;
+            }
+            if !goes_on || owed != Owed::default() {
+                break;
+            }
         }
         let mut failures: Vec<ModelError> = passed_over.into_iter().map(|of| of.error).collect();
         let error = match failures.len() {
@@ -209,7 +206,7 @@ impl Models {
             1 => failures.remove(0),
             _ => ModelError::AllOut { failures },
         };
-        Err(Unanswered { error, owed })
+        Err(Unanswered { error, owed, next })
     }
 
     /// Asks one model for somebody who wants to know whether it answers: also one that is left alone. If
@@ -220,12 +217,14 @@ impl Models {
         request: &ModelRequest,
         sink: &mut dyn DeltaSink,
     ) -> Result<Completion, Unanswered> {
-        let unasked = |error| Unanswered { error, owed: Owed::default() };
-        let entry = self.entry(name).map_err(unasked)?;
-        let pass = self.gate(entry).map_err(unasked)?.enter_anyway(&*self.clock);
+        let entry = self.entry(name).map_err(Unanswered::for_nothing)?;
+        let gate = self.gate(entry).map_err(Unanswered::for_nothing)?;
         let mut watched = Watched::new(sink);
-        let done = pass.call(entry, request, &mut watched).await;
-        done.map_err(|error| Unanswered { owed: watched.owed(entry, request, &error), error })
+        let done = gate.enter_anyway(&*self.clock).call(entry, request, &mut watched).await;
+        done.map_err(|error| Unanswered {
+            owed: watched.owed(entry, request, &error),
+            ..Unanswered::for_nothing(error)
+        })
     }
 
     /// Makes one call, if its provider is not to be left alone.
@@ -241,7 +240,6 @@ impl Models {
             model: entry.info.model.clone(),
             problem: Problem::Paused { retry_after, why },
         })?;
-        sink.restart_if_heard();
         pass.call(entry, request, sink).await
     }
 
@@ -293,10 +291,7 @@ impl Entry {
 /// Notes whether anything was heard.
 struct Watched<'a> {
     sink: &'a mut dyn DeltaSink,
-    /// Since it was last restarted.
     heard: Heard,
-    /// Of the model that was asked last.
-    of_this: Heard,
 }
 
 #[derive(PartialEq, Eq)]
@@ -307,33 +302,21 @@ enum Heard {
 
 impl<'a> Watched<'a> {
     fn new(sink: &'a mut dyn DeltaSink) -> Self {
-        Self { sink, heard: Heard::Nothing, of_this: Heard::Nothing }
+        Self { sink, heard: Heard::Nothing }
     }
 
-    /// What the model that was asked last may charge, having failed like this. Whoever has begun to answer
-    /// has worked, however that ended.
+    /// What the model may charge, having failed like this. Whoever has begun to answer has worked,
+    /// however that ended.
     fn owed(&self, entry: &Entry, request: &ModelRequest, error: &ModelError) -> Owed {
-        let worked = error.may_have_cost() || self.of_this == Heard::Something;
+        let worked = error.may_have_cost() || self.heard == Heard::Something;
         if worked { Owed::worst(entry, request) } else { Owed::default() }
-    }
-
-    fn restart_if_heard(&mut self) {
-        if self.heard == Heard::Something {
-            self.restart();
-        }
     }
 }
 
 impl DeltaSink for Watched<'_> {
     fn delta(&mut self, delta: Delta<'_>) {
         self.heard = Heard::Something;
-        self.of_this = Heard::Something;
         self.sink.delta(delta);
-    }
-
-    fn restart(&mut self) {
-        self.heard = Heard::Nothing;
-        self.sink.restart();
     }
 }
 

@@ -33,9 +33,6 @@ pub enum Delta<'a> {
 pub trait DeltaSink: Send {
     /// The next piece.
     fn delta(&mut self, delta: Delta<'_>);
-
-    /// What came before is void: somebody else answers from the beginning.
-    fn restart(&mut self);
 }
 
 /// Hears nothing, for those who want only the whole.
@@ -44,6 +41,4 @@ pub struct Unheard;
 
 impl DeltaSink for Unheard {
     fn delta(&mut self, _: Delta<'_>) {}
-
-    fn restart(&mut self) {}
 }

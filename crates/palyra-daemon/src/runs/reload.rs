@@ -25,15 +25,20 @@ impl Thinker for Thinking {
     fn think<'a>(
         &'a self,
         models: &'a [String],
+        later: u32,
         request: &'a ModelRequest,
         sink: &'a mut dyn DeltaSink,
     ) -> BoxFuture<'a, Result<Thought, ThoughtError>> {
         let thinker = self.now();
-        async move { thinker.think(models, request, sink).await }.boxed()
+        async move { thinker.think(models, later, request, sink).await }.boxed()
     }
 
     fn worst_case(&self, models: &[String], request: &ModelRequest) -> Amount {
         self.now().worst_case(models, request)
+    }
+
+    fn reads(&self, models: &[String], answer: u64) -> Option<u64> {
+        self.now().reads(models, answer)
     }
 
     fn tokens(&self, text: &str) -> u64 {

@@ -88,6 +88,7 @@ impl Thinker for Model {
     fn think<'a>(
         &'a self,
         _: &'a [String],
+        _: u32,
         request: &'a ModelRequest,
         sink: &'a mut dyn DeltaSink,
     ) -> BoxFuture<'a, Result<Thought, ThoughtError>> {
@@ -114,6 +115,10 @@ impl Thinker for Model {
 
     fn worst_case(&self, _: &[String], _: &ModelRequest) -> Amount {
         Amount { tokens: 5_000, micros: 5_000 }
+    }
+
+    fn reads(&self, _: &[String], _: u64) -> Option<u64> {
+        Some(128_000)
     }
 
     fn tokens(&self, text: &str) -> u64 {

@@ -138,8 +138,9 @@ impl Held {
         stream: &Arc<Stream>,
     ) -> Result<(Asked<Result<Thought, ThoughtError>>, Option<i64>), GatewayError> {
         let (thinker, models) = (self.options.thinker.clone(), self.agent.models.clone());
+        let later = self.state.paid_failures;
         let mut sink = Sink(stream.clone());
-        let mut call = thinker.think(&models, request, &mut sink);
+        let mut call = thinker.think(&models, later, request, &mut sink);
         let left = self.limits.active.as_millis().saturating_sub(self.used().active.as_millis());
         let mut limit = std::pin::pin!(tokio::time::sleep(std::time::Duration::from_millis(left)));
         let (mut last, mut first) = (None, None);
@@ -197,8 +198,6 @@ impl Held {
         let calls: Vec<_> = calls.collect();
         let not_made = calls.get(MOST_CALLS).map(|call| call.id.clone());
         let usage = completion.usage;
-        let owed = spent.tokens.saturating_sub(usage.input_tokens);
-        let owed = owed.saturating_sub(usage.output_tokens);
         let answer = ModelCompleted {
             turn,
             attempt,
@@ -214,7 +213,6 @@ impl Held {
             },
             input_tokens: usage.input_tokens,
             output_tokens: usage.output_tokens,
-            owed_tokens: owed,
             cost_micros: spent.micros,
             prompt_sha256: digest(request),
             trust: self.state.trust,
@@ -305,6 +303,9 @@ impl Held {
                     self.ask_human(*index).await?;
                 }
                 Ok(_) => {
+                    if matches!(state.step, CallStep::Decided { .. }) {
+                        self.changed.push(state.call.id.clone());
+                    }
                     self.state.calls[*index].step = CallStep::Asked;
                     self.gate(&[*index]).await?;
                 }

@@ -30,6 +30,10 @@ use crate::store::{run_signals, tape};
 const MOST_RECOVERIES: u32 = 3;
 /// How long a question waits for an answer.
 const ASK_FOR: Duration = Duration::from_days(1);
+/// Whoever asks to be left alone for longer has not answered: what is said meanwhile waits behind it.
+const MOST_WAIT: Duration = Duration::from_mins(10);
+/// What a human is told about a call that has changed under their yes.
+const CHANGED: &str = "somebody said yes to this, and what it is about has changed since";
 /// What a human is told about a call without an end.
 const BEGUN: &str = "this was begun and interrupted: nobody knows whether it was done";
 
@@ -73,6 +77,8 @@ pub(super) struct Held {
     pub(super) since: Timestamp,
     /// What operators said in the context that the model saw last.
     pub(super) told: Vec<String>,
+    /// Calls that a human had allowed before they changed.
+    pub(super) changed: Vec<String>,
     /// Whether its agent is there.
     known: bool,
 }
@@ -127,6 +133,7 @@ impl Held {
             spoken,
             let_go: false,
             told: Vec::new(),
+            changed: Vec::new(),
             known,
         })
     }
@@ -375,6 +382,9 @@ impl Held {
                 "{} — {BEGUN}. It could not be done now: {what}. Try it again all the same?",
                 proposed.summary
             ),
+            (false, _) if self.changed.contains(&call.id) => {
+                format!("{} — {CHANGED}", proposed.summary)
+            }
             (false, _) => proposed.summary.clone(),
         };
         let (approval, expires_at) = (new_id(), now + ASK_FOR);
@@ -449,7 +459,11 @@ impl Held {
     /// Gives up for now: another attempt follows, unless there were enough.
     pub(super) async fn later(&mut self, error: ThoughtError) -> Result<Flow, GatewayError> {
         let ThoughtError { what, hint, class, after, .. } = error;
-        if class == RetryClass::Permanent || self.state.failures() >= self.limits.attempts {
+        let is_too_long = after.is_some_and(|after| after > MOST_WAIT);
+        if class == RetryClass::Permanent
+            || is_too_long
+            || self.state.failures() >= self.limits.attempts
+        {
             self.end(RunEnd::ModelFailed, Some(what), Some(hint)).await?;
             return Ok(Flow::Stop);
         }

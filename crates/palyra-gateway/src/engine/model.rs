@@ -16,16 +16,22 @@ const WRITE_EVERY: Duration = Duration::from_millis(100);
 
 /// Asks the models of an agent, in their order.
 pub trait Thinker: Send + Sync {
-    /// Asks. Dropping the future ends the call.
+    /// Asks, at no more than the worst case of one of them. The first `later` of the models have failed
+    /// at a price in this turn, and come after the others. Dropping the future ends the call.
     fn think<'a>(
         &'a self,
         models: &'a [String],
+        later: u32,
         request: &'a ModelRequest,
         sink: &'a mut dyn DeltaSink,
     ) -> BoxFuture<'a, Result<Thought, ThoughtError>>;
 
     /// What an answer could take at most.
     fn worst_case(&self, models: &[String], request: &ModelRequest) -> Amount;
+
+    /// How many tokens each of the models reads besides an answer of at most `answer`; nothing if there is
+    /// no end to it.
+    fn reads(&self, models: &[String], answer: u64) -> Option<u64>;
 
     /// How many tokens a text is.
     fn tokens(&self, text: &str) -> u64;
@@ -100,10 +106,6 @@ impl DeltaSink for Sink {
             _ => return,
         }
         self.0.grown.notify_one();
-    }
-
-    fn restart(&mut self) {
-        *self.0.lock() = Streamed::default();
     }
 }
 

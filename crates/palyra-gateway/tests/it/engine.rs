@@ -43,11 +43,12 @@ on_every_engine!(
     a_run_that_waits_lets_later_ones_pass,
     a_failure_that_passes_is_tried_again,
     a_failure_that_stays_is_told,
+    nobody_waits_for_a_model_for_a_day,
     an_endless_run_is_stopped_by_its_limits,
     no_model_is_asked_once_the_budget_is_spent,
     no_model_is_asked_that_could_break_the_cap_of_its_run,
     what_was_worked_for_nothing_is_charged,
-    what_was_asked_in_vain_before_an_answer_counts,
+    after_a_failure_at_a_price_the_budget_is_asked_before_anybody_else,
     stopping_a_run_interrupts_the_model,
     stopping_a_run_interrupts_a_tool_whose_outcome_is_unknown,
     a_paused_run_goes_on_when_it_is_resumed,
@@ -174,6 +175,8 @@ async fn a_changed_payload_voids_a_yes(world: World) {
     };
     node.until(run, Phase::WaitingForApproval).await;
     assert_eq!(node.times(), 0);
+    let asked = node.approvals.get(again).await.unwrap().summary;
+    assert!(asked.contains("said yes") && asked.contains("changed since"), "{asked}");
     node.decide(again, Verdict::Approve).await.unwrap();
     node.until(run, Phase::Completed).await;
     assert_eq!(node.times(), 1);
@@ -261,6 +264,29 @@ async fn a_failure_that_stays_is_told(world: World) {
     node.stop().await;
 }
 
+/// What is said meanwhile waits behind it, and expires.
+async fn nobody_waits_for_a_model_for_a_day(world: World) {
+    let node = Node::start(&world).await;
+    node.script.then(Says::Busy(Duration::from_days(1)));
+    let session = node.session().await;
+    let run = node.say(session, "hello").await;
+    assert_eq!(node.until(run, Phase::Failed).await.ended, Some(RunEnd::ModelFailed));
+    node.script.then(Says::Busy(Duration::from_mins(5)));
+    let run = node.say(session, "hello").await;
+    let waiting = async {
+        loop {
+            let run = node.sessions.run(run).await.unwrap();
+            match run.due_at.filter(|_| run.phase == Phase::Queued && run.next_seq > 3) {
+                Some(due) => return due.since(run.changed_at),
+                None => tokio::time::sleep(std::time::Duration::from_millis(5)).await,
+            }
+        }
+    };
+    let waits = tokio::time::timeout(std::time::Duration::from_secs(60), waiting).await;
+    assert!(waits.unwrap() >= Duration::from_mins(4));
+    node.stop().await;
+}
+
 async fn an_endless_run_is_stopped_by_its_limits(world: World) {
     let node = Node::start(&world).await;
     node.spec(|spec| spec.limits.turns = 5).await;
@@ -332,13 +358,26 @@ async fn what_was_worked_for_nothing_is_charged(world: World) {
     node.stop().await;
 }
 
-async fn what_was_asked_in_vain_before_an_answer_counts(world: World) {
+/// What is set aside is for one of them; whoever has failed at a price comes last from then on.
+async fn after_a_failure_at_a_price_the_budget_is_asked_before_anybody_else(world: World) {
     let node = Node::start(&world).await;
-    let owed = Amount { tokens: 70, micros: 900 };
-    node.script.then(Says::After(owed, "at last"));
-    let run = node.say(node.session().await, "hello").await;
+    let (owed, free) = (Amount { tokens: 70, micros: 900 }, Amount::default());
+    node.spec(|spec| spec.budgets.session = Cap { tokens: Some(160), micros: None }).await;
+    for owed in [free, owed] {
+        node.script.then(Says::FailsAt(owed));
+    }
+    node.script.then(Says::Text("at last"));
+    let session = node.session().await;
+    let run = node.say(session, "hello").await;
     let ended = node.until(run, Phase::Completed).await;
     assert_eq!((ended.tokens, ended.micros), (80, 900));
+    assert_eq!(*node.script.later.lock().unwrap(), [0, 0, 1]);
+    // There is enough for one more that fails, and not for anybody after it.
+    node.script.then(Says::FailsAt(Amount { tokens: 75, micros: 0 }));
+    let run = node.say(session, "and now?").await;
+    let ended = node.until(run, Phase::Failed).await;
+    assert_eq!((ended.ended, node.script.times_asked()), (Some(RunEnd::BudgetSpent), 4));
+    assert_eq!(node.script.later.lock().unwrap()[3], 0);
     node.stop().await;
 }
 

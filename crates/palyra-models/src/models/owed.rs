@@ -17,14 +17,6 @@ pub struct Owed {
 }
 
 impl Owed {
-    /// Both, added; at most the largest number.
-    pub fn plus(self, other: Self) -> Self {
-        Self {
-            tokens: self.tokens.saturating_add(other.tokens),
-            cost: self.cost.saturating_add(other.cost),
-        }
-    }
-
     pub(super) fn worst(entry: &Entry, request: &ModelRequest) -> Self {
         let answer = request.max_output_tokens.min(entry.info.max_output_tokens);
         let tokens = count_request(request).saturating_add(u64::from(answer));
@@ -37,6 +29,23 @@ impl Owed {
 pub struct Unanswered {
     /// Why.
     pub error: ModelError,
-    /// What has to be paid all the same, to all that were asked.
+    /// What has to be paid all the same.
     pub owed: Owed,
+    /// Whom it makes sense to ask.
+    pub next: Next,
+}
+
+/// Whom it makes sense to ask after a failure.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Next {
+    /// The rest of the list: they were not asked, because the one before them has to be paid.
+    SomebodyElse,
+    /// Nobody who was not asked.
+    NobodyElse,
+}
+
+impl Unanswered {
+    pub(super) fn for_nothing(error: ModelError) -> Self {
+        Self { error, owed: Owed::default(), next: Next::NobodyElse }
+    }
 }

@@ -12,10 +12,6 @@ impl DeltaSink for Heard {
         let Delta::Text(text) = delta;
         self.0.push(text.to_owned());
     }
-
-    fn restart(&mut self) {
-        self.0.clear();
-    }
 }
 
 fn request(turns: Vec<Turn>, tools: &[&str]) -> ModelRequest {

@@ -15,8 +15,6 @@ impl DeltaSink for Says {
             sender.send(()).unwrap();
         }
     }
-
-    fn restart(&mut self) {}
 }
 
 #[tokio::test]

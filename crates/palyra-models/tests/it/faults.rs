@@ -170,8 +170,6 @@ impl DeltaSink for StopsTime {
     fn delta(&mut self, _: Delta<'_>) {
         tokio::time::pause();
     }
-
-    fn restart(&mut self) {}
 }
 
 #[tokio::test]

@@ -3,7 +3,9 @@
 use palyra_common::ErrorCode;
 use palyra_common::runtime_contracts::RetryClass;
 use palyra_common::time::Duration;
-use palyra_models::{MicroUsd, ModelError, Owed, Problem, ProviderKind, ProviderState, Unheard};
+use palyra_models::{
+    MicroUsd, ModelError, Next, Owed, Problem, ProviderKind, ProviderState, Unheard,
+};
 use palyra_testkit::model_sim::{Fault, Reply};
 
 use crate::world::{Heard, KINDS, World, hello};
@@ -19,56 +21,53 @@ async fn the_first_that_can_be_had_answers() {
         assert_eq!((answer.by.as_str(), answer.completion.model.as_str()), ("b", "b-large"));
         assert_eq!(answer.passed_over.len(), 1);
         let passed = &answer.passed_over[0];
-        assert_eq!((passed.model.as_str(), passed.owed), ("a", Owed::default()));
+        assert_eq!(passed.model.as_str(), "a");
         assert_eq!(passed.error.code(), ErrorCode::ModelsRateLimited);
-        assert_eq!((heard.pieces.concat().as_str(), heard.restarts), ("b says hello", 0));
+        assert_eq!(heard.pieces.concat(), "b says hello");
     }
 }
 
+/// There is nothing set aside for a second one.
 #[tokio::test]
-async fn a_beginning_that_is_void_is_taken_back() {
-    for kind in KINDS {
-        let world = World::new(kind);
-        let mut heard = Heard::default();
-        world.a.reply(Reply::text("one two three").with(Fault::CutAfter(2)));
-        world.b.reply(Reply::text("four five"));
-        let answer = world.ask_list(&["a", "b"], &hello(), &mut heard).await.unwrap();
-        assert_eq!((heard.pieces.concat().as_str(), heard.restarts), ("four five", 1));
-        assert_eq!(answer.completion.text, "four five");
-        // It may be charged for, and nobody knows how much.
-        assert_eq!(
-            answer.passed_over[0].owed.cost,
-            world.models.worst_cost(&["a".parse().unwrap()], &hello())
-        );
-        assert!(answer.passed_over[0].owed.cost > MicroUsd(0));
-    }
-}
-
-#[tokio::test]
-async fn what_was_begun_is_owed_whoever_fails_after_it() {
+async fn after_one_that_may_have_to_be_paid_nobody_else_is_asked() {
     for kind in KINDS {
         let world = World::new(kind);
         let worst = |name: &str| world.models.worst_cost(&[name.parse().unwrap()], &hello());
         let list = ["a".parse().unwrap(), "b".parse().unwrap()];
         let ask = async || world.models.complete(&list, &hello(), &mut Unheard).await;
-        // The one works for nothing, the other refuses for good.
-        world.a.reply(Reply::text("one two three").with(Fault::CutAfter(2)));
-        world.b.reply(Reply::status(401, "invalid_api_key", ""));
-        let failed = ask().await.unwrap_err();
-        assert_eq!(failed.error.retry_class(), RetryClass::Permanent);
-        assert_eq!(failed.owed.cost, worst("a"));
-        assert!(failed.owed.cost > MicroUsd(0) && failed.owed.tokens > 0, "{failed:?}");
-        // Both do, and one of them has said nothing that anybody reads.
+        // With something that was said, and with something that nobody reads.
         let call = Reply::text("").call("time.now", &serde_json::json!({}));
-        world.a.reply(call.with(Fault::CutAfter(1)));
+        for reply in
+            [Reply::text("one two three").with(Fault::CutAfter(2)), call.with(Fault::CutAfter(1))]
+        {
+            world.a.reply(reply);
+            let failed = ask().await.unwrap_err();
+            assert_eq!(failed.error.retry_class(), RetryClass::TransientNetwork);
+            assert_eq!((failed.owed.cost, failed.next), (worst("a"), Next::SomebodyElse));
+            assert!(failed.owed.cost > MicroUsd(0) && failed.owed.tokens > 0, "{failed:?}");
+        }
+        assert_eq!((world.a.asked().len(), world.b.asked().len()), (2, 0));
+        // The last of them is not followed by anybody; and what costs nothing is.
+        world.a.reply(Reply::rate_limited("60"));
         world.b.reply(Reply::text("one two three").with(Fault::CutAfter(2)));
         let failed = ask().await.unwrap_err();
-        assert_eq!(failed.owed.cost, worst("a").saturating_add(worst("b")));
-        // Nobody does.
-        world.a.reply(Reply::rate_limited("60"));
+        assert_eq!((failed.owed.cost, failed.next), (worst("b"), Next::NobodyElse));
         world.b.reply(Reply::rate_limited("60"));
-        assert_eq!(ask().await.unwrap_err().owed, Owed::default());
+        let failed = ask().await.unwrap_err();
+        assert_eq!((failed.owed, failed.next), (Owed::default(), Next::NobodyElse));
     }
+}
+
+/// That the one refuses for good is no reason not to wait for the other.
+#[tokio::test]
+async fn one_that_may_be_back_is_waited_for_whatever_the_others_say() {
+    let world = World::new(ProviderKind::Openai);
+    world.a.reply(Reply::rate_limited("20"));
+    world.b.reply(Reply::status(401, "invalid_api_key", ""));
+    let error = world.ask_list(&["a", "b"], &hello(), &mut Heard::default()).await.unwrap_err();
+    assert_eq!(error.code(), ErrorCode::ModelsAllUnavailable);
+    assert_eq!(error.retry_class(), RetryClass::RateLimit);
+    assert_eq!(error.retry_after(), Some(Duration::from_secs(20)));
 }
 
 #[tokio::test]
@@ -78,7 +77,7 @@ async fn with_nobody_left_what_was_heard_stays_and_the_error_tells() {
     world.a.reply(Reply::text("one two").with(Fault::CutAfter(1)));
     let error = world.ask_list(&["a"], &hello(), &mut heard).await.unwrap_err();
     assert_eq!(error.problem(), Some(&Problem::CutOff));
-    assert_eq!((heard.pieces.concat().as_str(), heard.restarts), ("one ", 0));
+    assert_eq!(heard.pieces.concat(), "one ");
 }
 
 #[tokio::test]

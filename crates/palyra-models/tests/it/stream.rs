@@ -43,7 +43,6 @@ async fn nothing_waits_for_the_end() {
                     self.0.send(text.to_owned()).unwrap();
                 }
             }
-            fn restart(&mut self) {}
         }
         let mut sink = Sender(send);
         let (list, request) = (["a".parse().unwrap()], hello());

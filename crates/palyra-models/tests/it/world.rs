@@ -60,7 +60,6 @@ pub(crate) async fn until(seen: impl Fn() -> bool) {
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(crate) struct Heard {
     pub(crate) pieces: Vec<String>,
-    pub(crate) restarts: usize,
 }
 
 impl DeltaSink for Heard {
@@ -68,11 +67,6 @@ impl DeltaSink for Heard {
         if let Delta::Text(text) = delta {
             self.pieces.push(text.to_owned());
         }
-    }
-
-    fn restart(&mut self) {
-        self.pieces.clear();
-        self.restarts += 1;
     }
 }
 

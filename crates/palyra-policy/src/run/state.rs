@@ -24,6 +24,9 @@ pub struct RunState {
     /// How many of them were broken off, so that no model has failed.
     #[serde(default)]
     pub interrupted: u32,
+    /// How many of them failed and had to be paid.
+    #[serde(default)]
+    pub paid_failures: u32,
     /// The calls of the last turn.
     pub calls: Vec<CallState>,
     /// How many calls there were in all.
@@ -105,6 +108,7 @@ impl RunState {
             asked: None,
             attempts: 0,
             interrupted: 0,
+            paid_failures: 0,
             calls: Vec::new(),
             tool_calls: 0,
             tokens: 0,
@@ -128,6 +132,8 @@ impl RunState {
             TapeEvent::ModelAbandoned(lost) => {
                 self.asked = None;
                 self.interrupted += u32::from(lost.interrupted);
+                let is_paid = lost.charged_tokens > 0 || lost.charged_micros > 0;
+                self.paid_failures += u32::from(is_paid && !lost.interrupted);
                 self.charge(lost.charged_tokens, lost.charged_micros);
                 if let Some(said) = &lost.said {
                     self.said.clone_from(&said.text);
@@ -185,9 +191,9 @@ impl RunState {
     fn answered(&mut self, answer: &ModelCompleted) {
         self.turns += 1;
         self.asked = None;
-        (self.attempts, self.interrupted) = (0, 0);
-        let own = answer.input_tokens.saturating_add(answer.output_tokens);
-        self.charge(own.saturating_add(answer.owed_tokens), answer.cost_micros);
+        (self.attempts, self.interrupted, self.paid_failures) = (0, 0, 0);
+        let tokens = answer.input_tokens.saturating_add(answer.output_tokens);
+        self.charge(tokens, answer.cost_micros);
         self.tool_calls =
             self.tool_calls.saturating_add(u32::try_from(answer.calls.len()).unwrap_or(u32::MAX));
         let asked = |call: &Call| CallState {

@@ -103,7 +103,6 @@ fn answer(turn: u32, text: &str, tools: &[&str]) -> TapeEvent {
         input_tokens: 3,
         output_tokens: 4,
         passed_over: Vec::new(),
-        owed_tokens: 0,
         cost_micros: 5,
         prompt_sha256: String::new(),
         trust: Trust::Operator,

@@ -51,8 +51,6 @@ impl Clock for Shifted {
 /// What the model says next.
 pub(super) enum Says {
     Text(&'static str),
-    /// After others were asked in vain, which has to be paid.
-    After(Amount, &'static str),
     /// As long as it may be, and no longer.
     Cut(&'static str),
     /// Something, and then it uses tools.
@@ -60,6 +58,8 @@ pub(super) enum Says {
     Pieces(&'static [&'static str], Arc<Notify>),
     Calls(Vec<(&'static str, String)>),
     Fails(RetryClass),
+    /// It wants to be left alone for so long.
+    Busy(Duration),
     /// After some work that has to be paid.
     FailsAt(Amount),
     Hangs(Arc<Notify>),
@@ -73,6 +73,8 @@ pub(super) struct Script {
     next: Mutex<VecDeque<Says>>,
     pub(super) always: Mutex<Option<(&'static str, String)>>,
     pub(super) asked: Mutex<Vec<ModelRequest>>,
+    /// For each question, how many of the models were to come later.
+    pub(super) later: Mutex<Vec<u32>>,
     pub(super) price: AtomicU32,
 }
 
@@ -112,10 +114,12 @@ impl Thinker for Script {
     fn think<'a>(
         &'a self,
         _: &'a [String],
+        later: u32,
         request: &'a ModelRequest,
         sink: &'a mut dyn DeltaSink,
     ) -> BoxFuture<'a, Result<Thought, ThoughtError>> {
         self.asked.lock().unwrap().push(request.clone());
+        self.later.lock().unwrap().push(later);
         let says = self.next.lock().unwrap().pop_front();
         async move {
             match says {
@@ -126,10 +130,6 @@ impl Thinker for Script {
                     None => Ok(self.thought("nothing", Vec::new())),
                 },
                 Some(Says::Text(text)) => Ok(self.thought(text, Vec::new())),
-                Some(Says::After(owed, text)) => {
-                    let thought = self.thought(text, Vec::new());
-                    Ok(Thought { spent: thought.spent.plus(owed), ..thought })
-                }
                 Some(Says::Cut(text)) => {
                     let mut thought = self.thought(text, Vec::new());
                     thought.completion.finish = FinishReason::Length;
@@ -145,6 +145,10 @@ impl Thinker for Script {
                 }
                 Some(Says::Calls(calls)) => Ok(self.thought("", calls)),
                 Some(Says::Fails(class)) => Err(failed(class, Amount::default())),
+                Some(Says::Busy(after)) => {
+                    let busy = failed(RetryClass::RateLimit, Amount::default());
+                    Err(ThoughtError { after: Some(after), ..busy })
+                }
                 Some(Says::FailsAt(owed)) => Err(failed(RetryClass::TransientNetwork, owed)),
                 Some(Says::Hangs(begun)) => {
                     begun.notify_one();
@@ -162,6 +166,10 @@ impl Thinker for Script {
 
     fn worst_case(&self, _: &[String], _: &ModelRequest) -> Amount {
         Amount { tokens: 10, micros: u64::from(self.price.load(Ordering::SeqCst)) }
+    }
+
+    fn reads(&self, _: &[String], _: u64) -> Option<u64> {
+        None
     }
 
     fn tokens(&self, text: &str) -> u64 {

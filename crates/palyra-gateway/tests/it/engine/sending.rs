@@ -18,6 +18,7 @@ on_every_engine!(
     a_message_for_a_full_queue_is_not_sent_and_the_model_is_told,
     what_was_stopped_does_not_say_that_it_sent_what_it_did_not,
     an_answer_for_a_full_queue_waits,
+    what_there_is_of_an_answer_goes_out,
     an_answer_in_more_parts_than_the_queue_has_places_goes_out,
     an_answer_that_waits_for_long_adds_nothing_to_its_tape,
     an_answer_that_is_too_long_for_a_channel_says_where_all_of_it_is,
@@ -158,6 +159,20 @@ async fn an_answer_for_a_full_queue_waits(world: World) {
 /// A text in three parts.
 fn three_parts() -> &'static str {
     "word ".repeat(1_000).leak()
+}
+
+async fn what_there_is_of_an_answer_goes_out(world: World) {
+    with_small(&world).await;
+    let node = Node::start(&world).await;
+    node.spec(|spec| spec.limits.turns = 2).await;
+    *node.script.always.lock().unwrap() = Some(("test.read", "{}".to_owned()));
+    let run = ask_as_bob(&world).await;
+    assert_eq!(node.until(run, Phase::Completed).await.ended, Some(RunEnd::TurnLimit));
+    let envelope = format!("run-{run}").parse().unwrap();
+    let key = EntryKey { connector: small(), envelope, part: 0 };
+    let sent = format!("{:?}", world.outbox.entry(&key).await.unwrap().unwrap().operation);
+    assert!(sent.contains("still at it") && sent.contains("limit of turns"), "{sent}");
+    node.stop().await;
 }
 
 async fn an_answer_in_more_parts_than_the_queue_has_places_goes_out(world: World) {

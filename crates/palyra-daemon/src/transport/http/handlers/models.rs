@@ -88,10 +88,6 @@ impl DeltaSink for Heard {
     fn delta(&mut self, _: Delta<'_>) {
         self.0.get_or_insert_with(Instant::now);
     }
-
-    fn restart(&mut self) {
-        self.0 = None;
-    }
 }
 
 fn millis(took: std::time::Duration) -> u64 {
