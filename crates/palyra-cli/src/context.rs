@@ -10,7 +10,7 @@ use palyra_common::data_dir::{self, Surroundings};
 use crate::cli::Globals;
 use crate::failure::Failure;
 use crate::files;
-use crate::hint::Address;
+use crate::hint;
 use crate::output::Output;
 
 #[cfg(test)]
@@ -31,7 +31,7 @@ pub(crate) struct Context {
 
 impl Context {
     pub(crate) fn new(globals: Globals) -> Self {
-        let out = Output::new(globals.json, Address::of(&globals));
+        let out = Output::new(globals.json, hint::address(&globals));
         Self { globals, out }
     }
 

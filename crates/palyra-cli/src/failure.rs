@@ -7,11 +7,11 @@ use std::process::ExitCode;
 
 use clap::error::ErrorKind;
 use palyra_client::{ClientError, TargetError};
+use palyra_common::hint::Address;
 use palyra_common::{ErrorCode, StableErrorEnvelope, shapes};
 use serde_json::json;
 
 use crate::exit::Exit;
-use crate::hint::Address;
 use crate::output::{Output, printable};
 
 /// Why a command failed.

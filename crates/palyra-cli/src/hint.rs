@@ -1,88 +1,27 @@
-//! Commands that are named in what people are told: each can be run as it stands.
+//! The daemon that is asked, for the commands that people are told.
 
-use std::borrow::Cow;
+use std::path::{Path, PathBuf};
 
 use palyra_common::data_dir::VARIABLE;
-use palyra_common::text::shell_word;
+use palyra_common::hint::Address;
 
 use crate::cli::Globals;
 
 #[cfg(test)]
 mod tests;
 
-/// How a command is named: what is said about it and to be completed begins so.
-const COMMAND: &str = "`palyra ";
-
-/// What works on the machine of the daemon only, where there is no need for a host.
-const THERE: [&str; 4] = ["daemon ", "deployment preflight", "backup restore", "doctor --fix"];
-/// What works on any machine, and asks no daemon.
-const ANYWHERE: [&str; 3] = ["deployment ", "backup verify", "config validate"];
-const ON_ITS_MACHINE: &str = " (on the daemon's machine)";
-
 /// The options that lead a command to the same daemon again.
-#[derive(Debug, Clone, Default)]
-pub(crate) struct Address {
-    data_dir: Option<String>,
-    host: Option<String>,
+pub(crate) fn address(globals: &Globals) -> Address {
+    // What the environment says holds for the next command as well.
+    let known = std::env::var_os(VARIABLE);
+    let told = globals.data_dir.as_ref();
+    let told = told.filter(|told| known.as_deref() != Some(told.as_os_str())).map(whole);
+    let token = globals.token_file.as_ref().map(whole);
+    let host = globals.host.as_ref().map(ToString::to_string);
+    Address::new(told.as_deref(), host.as_deref().map(|host| (host, token.as_deref())))
 }
 
-impl Address {
-    pub(crate) fn of(globals: &Globals) -> Self {
-        // What the environment says holds for the next command as well.
-        let known = std::env::var_os(VARIABLE);
-        let told = globals.data_dir.as_ref();
-        let told = told.filter(|told| known.as_deref() != Some(told.as_os_str()));
-        let option = |name: &str, path: &std::path::PathBuf| {
-            let whole = std::path::absolute(path);
-            let whole = whole.as_ref().unwrap_or(path).display().to_string();
-            format!("--{name} {} ", shell_word(&whole))
-        };
-        let token = globals.token_file.as_ref().map(|file| option("token-file", file));
-        let host = globals.host.as_ref().map(|host| format!("--host {host} "));
-        Self {
-            data_dir: told.map(|told| option("data-dir", told)),
-            host: host.map(|host| host + &token.unwrap_or_default()),
-        }
-    }
-
-    /// `text` with these options in every command that it names. A command that names its daemon
-    /// itself is left alone.
-    pub(crate) fn complete<'a>(&self, text: &'a str) -> Cow<'a, str> {
-        self.completed(text, |command| THERE.iter().any(|start| command.starts_with(start)))
-    }
-
-    /// As [`Self::complete`], where the credential for the host is what is wrong: the same host
-    /// would refuse every command again.
-    pub(crate) fn complete_there<'a>(&self, text: &'a str) -> Cow<'a, str> {
-        self.completed(text, |_| true)
-    }
-
-    fn completed<'a>(&self, text: &'a str, is_there: impl Fn(&str) -> bool) -> Cow<'a, str> {
-        if self.data_dir.is_none() && self.host.is_none() {
-            return Cow::Borrowed(text);
-        }
-        let mut pieces = text.split(COMMAND);
-        let mut whole = pieces.next().unwrap_or_default().to_owned();
-        for rest in pieces {
-            whole.push_str(COMMAND);
-            let (command, after) = rest.split_once('`').unwrap_or((rest, ""));
-            let names_its_own = command.starts_with("--");
-            let is_elsewhere = self.host.is_some() && is_there(command);
-            if !names_its_own && !is_elsewhere {
-                whole.push_str(self.before(command).unwrap_or_default());
-            }
-            whole.push_str(command);
-            if rest.len() > command.len() {
-                let place = if is_elsewhere && !names_its_own { ON_ITS_MACHINE } else { "" };
-                whole.extend(["`", place, after]);
-            }
-        }
-        Cow::Owned(whole)
-    }
-
-    fn before(&self, command: &str) -> Option<&str> {
-        let asks_nobody = ANYWHERE.iter().any(|start| command.starts_with(start));
-        let host = if asks_nobody { None } else { self.host.as_deref() };
-        host.or(self.data_dir.as_deref())
-    }
+fn whole(path: &PathBuf) -> String {
+    let whole = std::path::absolute(path);
+    whole.as_deref().unwrap_or(Path::new(path)).display().to_string()
 }

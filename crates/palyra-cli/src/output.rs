@@ -5,10 +5,10 @@ use std::io::{ErrorKind, IsTerminal, Write};
 use std::path::Path;
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use palyra_common::hint::Address;
 use serde::Serialize;
 
 use crate::failure::{Failure, Outcome};
-use crate::hint::Address;
 
 #[cfg(test)]
 mod tests;

@@ -14,6 +14,7 @@
 //! - [`route`], [`queue`]: what an operator chooses for a channel.
 //! - [`agent`]: who does the work. [`tape`]: what happens in a run.
 //! - [`data_dir`]: where a node keeps its files, and what they are called.
+//! - [`hint`]: commands that people are told.
 //! - [`shapes`]: what credentials look like in a text.
 //! - [`text`]: what is done to text as it enters.
 
@@ -25,6 +26,7 @@ pub mod data_dir;
 pub mod deployment_profiles;
 pub mod error;
 pub mod handoff;
+pub mod hint;
 pub mod ids;
 pub mod queue;
 pub mod route;

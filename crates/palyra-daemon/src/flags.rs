@@ -6,6 +6,7 @@ use std::path::PathBuf;
 use clap::builder::{PathBufValueParser, TypedValueParser};
 use clap::{Parser, Subcommand};
 use palyra_common::data_dir::{self, Surroundings};
+use palyra_common::hint::Address;
 use palyra_common::shapes;
 use palyra_storage::StorageUrl;
 
@@ -136,6 +137,14 @@ impl Flags {
             home: std::env::var_os("HOME"),
         };
         data_dir::locate(self.data_dir.clone(), around)
+    }
+
+    /// What leads a command to this daemon, unless it is led there anyway.
+    pub(crate) fn address(&self) -> Address {
+        let known = std::env::var_os(data_dir::VARIABLE).map(PathBuf::from);
+        let usual = Self { data_dir: known, ..self.clone() }.data_dir();
+        let own = self.data_dir().filter(|folder| Some(folder) != usual.as_ref());
+        Address::new(own.map(|folder| folder.display().to_string()).as_deref(), None)
     }
 
     /// Refuses what every process of the machine could read.

@@ -41,7 +41,8 @@ fn main() -> ExitCode {
         Ok(code) => code,
         Err(failure) => {
             // Nobody is left to tell if standard error is closed.
-            let _ = std::io::stderr().write_all(failure.to_string().as_bytes());
+            let _ = std::io::stderr()
+                .write_all(flags.address().complete(&failure.to_string()).as_bytes());
             failure.exit().code().into()
         }
     }

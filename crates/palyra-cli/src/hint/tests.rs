@@ -11,7 +11,7 @@ fn globals(data_dir: Option<&str>, host: Option<&str>) -> Globals {
 
 #[track_caller]
 fn check(globals: &Globals, text: &str, expected: &str) {
-    assert_eq!(Address::of(globals).complete(text), expected);
+    assert_eq!(address(globals).complete(text), expected);
 }
 
 #[test]
@@ -34,12 +34,12 @@ fn a_command_leads_to_the_same_daemon() {
 
 #[test]
 fn a_credential_is_made_where_none_is_needed() {
-    let address = Address::of(&globals(Some("/srv/p"), Some("https://p.example")));
+    let address = address(&globals(Some("/srv/p"), Some("https://p.example")));
     let text = "run `palyra dashboard`, or `palyra auth tokens create`.";
     let there = "run `palyra dashboard` (on the daemon's machine), or `palyra auth tokens create` \
                  (on the daemon's machine).";
     assert_eq!(address.complete_there(text), there);
-    let local = Address::of(&globals(Some("/srv/p"), None));
+    let local = super::address(&globals(Some("/srv/p"), None));
     assert_eq!(local.complete_there("`palyra status`"), "`palyra --data-dir /srv/p status`");
 }
 

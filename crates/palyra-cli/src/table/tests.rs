@@ -1,5 +1,5 @@
 use super::*;
-use crate::hint::Address;
+use palyra_common::hint::Address;
 
 #[test]
 fn columns_are_as_wide_as_what_is_seen() {
