@@ -49,7 +49,7 @@ pub use restored::{RunsCameBack, pause_what_came_back};
 pub use retention::rules as retention_rules;
 pub use router::{ChannelRouter, Preview};
 pub use rules::{RuleError, Rules, add_rule};
-pub use sessions::{MAX_INPUT_BYTES, Sessions, Wish};
+pub use sessions::{MAX_INPUT_BYTES, Sessions, Wish, begin as begin_session};
 pub use store::agents::Agent;
 pub use store::router_rules::StoredRule;
 pub use store::runs::Run;

@@ -67,17 +67,8 @@ impl Sessions {
         surface: &'static str,
         title: String,
     ) -> Result<Session, GatewayError> {
-        let (now, id) = (self.clock.now(), new_id::<SessionId>());
-        let begin = move |tx: &mut Tx<'_>| -> Result<Session, GatewayError> {
-            if agents::one(tx, &agent)?.is_none() {
-                return Err(GatewayError::NoAgent(agent.clone()));
-            }
-            let (key, title) = (id.to_string(), title.as_str());
-            let new = NewSession { id, key: &key, agent: &agent, surface, title, reply_to: None };
-            sessions::add(tx, &new, now)?;
-            sessions::one(tx, id)?.ok_or(GatewayError::NoSession(id))
-        };
-        self.db.try_write(begin).await
+        let (now, id) = (self.clock.now(), new_id());
+        self.db.try_write(move |tx| begin(tx, id, &agent, surface, &title, now)).await
     }
 
     /// Says something in a conversation. With `once`, saying it again changes nothing.
@@ -255,6 +246,23 @@ impl Sessions {
         };
         self.db.try_write(obey).await
     }
+}
+
+/// Begins a conversation with an agent, as part of a transaction.
+pub fn begin(
+    tx: &mut Tx<'_>,
+    id: SessionId,
+    agent: &AgentId,
+    surface: &str,
+    title: &str,
+    now: Timestamp,
+) -> Result<Session, GatewayError> {
+    if agents::one(tx, agent)?.is_none() {
+        return Err(GatewayError::NoAgent(agent.clone()));
+    }
+    let key = id.to_string();
+    sessions::add(tx, &NewSession { id, key: &key, agent, surface, title, reply_to: None }, now)?;
+    sessions::one(tx, id)?.ok_or(GatewayError::NoSession(id))
 }
 
 /// Ends a run that was told to stop, unless it has ended or a worker has it, who was told, too.

@@ -11,13 +11,15 @@ use palyra_common::runtime_contracts::{Scope, Trust};
 use palyra_common::tape::Input;
 use palyra_common::time::Timestamp;
 use palyra_gateway as gateway;
+use palyra_storage::once::Made;
+use palyra_storage::{Tx, new_id};
 use serde::Deserialize;
 
 use super::access::checked_limit;
 use crate::app::App;
 use crate::transport::http::body::{JsonBody, OptionalJsonBody, PathOf, QueryOf};
 use crate::transport::http::caller::Caller;
-use crate::transport::http::once::OnceKey;
+use crate::transport::http::once::{OnceKey, Told, carry_out};
 use crate::transport::http::refusal::{Answer, Refusal};
 
 const PAGE_LIMIT: u32 = 200;
@@ -71,14 +73,17 @@ pub(crate) async fn list_sessions(
 
 /// Begins a conversation with an agent
 #[utoipa::path(post, path = "/admin/v1/sessions", tag = "sessions",
-    request_body = Option<NewSession>,
-    responses((status = 201, body = AgentSession)))]
+    params(OnceKey), request_body = Option<NewSession>,
+    responses((status = 201, body = AgentSession, headers(
+        ("idempotency-replayed" = String, description = "true: it was begun before")))))]
 pub(crate) async fn begin_session(
     State(app): State<App>,
     caller: Caller,
+    key: OnceKey,
     OptionalJsonBody(new): OptionalJsonBody<NewSession>,
-) -> Answer<(StatusCode, Json<AgentSession>)> {
-    caller.allow(Scope::SessionsWrite)?;
+) -> Answer<Told<AgentSession>> {
+    let caller = caller.allow(Scope::SessionsWrite)?;
+    let once = key.of("session.begin", &new)?;
     let title = checked_title(&new.title)?;
     let agent = match new.agent {
         Some(agent) => agent,
@@ -89,8 +94,15 @@ pub(crate) async fn begin_session(
         SessionSurface::Cli => "cli",
         SessionSurface::Web => "web",
     };
-    let begun = app.runs.sessions.begin(agent, surface, title).await?;
-    Ok((StatusCode::CREATED, Json(told(begun))))
+    let (id, now) = (new_id(), app.clock.now());
+    let begin = move |tx: &mut Tx<'_>| {
+        let begun = gateway::begin_session(tx, id, &agent, surface, &title, now)?;
+        Ok((begun, id.to_string()))
+    };
+    Ok(Told::created(match carry_out(&app, &caller, once, begin).await? {
+        Made::Now(begun) => Made::Now(told(begun)),
+        Made::Before(id) => Made::Before(begun_before(&app, &id).await?),
+    }))
 }
 
 /// One conversation
@@ -191,6 +203,11 @@ fn cursor<T: std::str::FromStr>(text: &str) -> Answer<(i64, T)> {
     parts.ok_or_else(|| {
         Refusal::new(ErrorCode::HttpMalformed, "after is the next of the page before")
     })
+}
+
+async fn begun_before(app: &App, id: &str) -> Answer<AgentSession> {
+    let gone = |_| Refusal::new(ErrorCode::CommonNotFound, "what was begun before is gone");
+    Ok(told(app.runs.sessions.get(id.parse().map_err(gone)?).await?))
 }
 
 fn told(session: gateway::Session) -> AgentSession {
