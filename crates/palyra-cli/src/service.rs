@@ -38,6 +38,12 @@ pub(crate) struct Unit {
 }
 
 impl Unit {
+    /// Whether systemd starts it by itself, by the link that it makes for that.
+    pub(crate) fn is_enabled(&self) -> bool {
+        let wants = self.path.with_file_name(unit::WANTED_BY).with_added_extension("wants");
+        wants.join(&self.name).is_symlink()
+    }
+
     pub(crate) fn of(data_dir: &Path) -> Result<Self, Failure> {
         Ok(Self::within(&folder()?, &usual_data_dir(), data_dir))
     }

@@ -11,6 +11,9 @@ mod tests;
 /// The first line, by which a unit of ours is known.
 pub(crate) const MARK: &str = "# Written by `palyra daemon install`.";
 
+/// What starts a unit.
+pub(super) const WANTED_BY: &str = "default.target";
+
 /// What a unit is made of.
 pub(crate) struct Content<'a> {
     pub(crate) name: &'a str,
@@ -75,7 +78,7 @@ SystemCallArchitectures=native
 # then run, which the WASM runtime needs.
 
 [Install]
-WantedBy=default.target
+WantedBy={WANTED_BY}
 ",
         program = quoted(program),
         argument = quoted(data_dir).replace('$', "$$"),

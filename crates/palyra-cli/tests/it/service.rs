@@ -395,6 +395,12 @@ fn the_unit_opens_the_folders_that_the_configuration_names() {
         assert!(text.contains(&format!("ReadWritePaths=-\"{}\"\n", folder.display())), "{text}");
         assert_eq!(folder.metadata().unwrap().permissions().mode() & 0o777, 0o700);
     }
+    // There is no systemd here that could have been told.
+    assert_eq!(service()["state"], "warning", "{:#}", service());
+    let wants = unit_of(&world).with_file_name("default.target.wants");
+    std::fs::create_dir(&wants).unwrap();
+    let link = wants.join(unit_of(&world).file_name().unwrap());
+    std::os::unix::fs::symlink(unit_of(&world), link).unwrap();
     assert_eq!(service()["state"], "ok", "{:#}", service());
 
     let set = ["config", "set", "storage.blobs", other.to_str().unwrap()];

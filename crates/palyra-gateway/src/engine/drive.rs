@@ -283,7 +283,7 @@ impl Held {
                 Recovery::Abandon { turn, attempt } => {
                     // Nobody knows what it took: at most what was set aside for it.
                     let charged = self.reserved().await?;
-                    let gone = GivenUp::Interrupted("whoever asked is gone");
+                    let gone = GivenUp::Interrupted("the daemon that had asked is gone");
                     self.abandon(turn, attempt, charged, gone);
                     // Pieces of finished answers are gone already: what is left is of this one.
                     self.beside.drop_deltas = Some(1);

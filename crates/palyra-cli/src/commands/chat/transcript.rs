@@ -39,6 +39,8 @@ pub(super) struct Transcript {
     /// The turn and the attempt that stream, and what came of them so far.
     live: Option<(u32, u32)>,
     text: String,
+    /// Why the last attempt came to nothing.
+    why: String,
     /// What the model said last, which is the answer when there is nothing more.
     said: String,
     /// What each call is about.
@@ -87,6 +89,9 @@ impl Transcript {
                 self.phase = Some(moved.phase);
                 let reason = moved.reason.as_deref().map(|reason| short(reason, WHY_CHARS));
                 let reason = reason.filter(|_| waits(moved.phase));
+                // What has failed was told; what is new is that it is not the end.
+                let again = || "the model is asked again".to_owned();
+                let reason = reason.map(|why| if why == self.why { again() } else { why });
                 let line = |reason| Piece::Line(Tone::Quiet, format!("{}: {reason}", moved.phase));
                 reason.map(line).into_iter().collect()
             }
@@ -144,8 +149,9 @@ impl Transcript {
             None => {
                 let mut pieces = self.drop_live();
                 // Whether there is another attempt is told by what follows.
-                let what = format!("no answer: {}", short(&lost.reason, WHY_CHARS));
-                pieces.push(Piece::Line(Tone::Quiet, what));
+                self.why = short(&lost.reason, WHY_CHARS);
+                let what = if lost.interrupted { "interrupted" } else { "no answer yet" };
+                pieces.push(Piece::Line(Tone::Quiet, format!("{what}: {}", self.why)));
                 pieces
             }
         }

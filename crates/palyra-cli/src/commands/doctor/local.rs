@@ -106,9 +106,14 @@ fn unit(context: &Context, data_dir: &Path) -> Result<Check, Failure> {
     let (state, seen, advice) = match unit.program() {
         None => (CheckState::Skipped, "is not installed as a service".into(), None),
         Some(program) if palyrad::is_program(&program) => match withheld(context, &unit) {
-            None => {
+            None if unit.is_enabled() => {
                 (CheckState::Ok, format!("{} starts {}", path.display(), program.display()), None)
             }
+            None => (
+                CheckState::Warning,
+                format!("{} is there, and systemd does not start it", path.display()),
+                Some("Run `palyra daemon install` again; it says what is in the way.".into()),
+            ),
             Some(Withheld { what, remedy }) => (CheckState::Failed, what, Some(remedy.into())),
         },
         Some(program) => (

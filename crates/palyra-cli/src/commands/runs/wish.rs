@@ -1,11 +1,19 @@
 //! `palyra runs abort`, `pause` and `resume`
 
+use std::time::{Duration, Instant};
+
 use palyra_client::RunWish;
+use palyra_common::api::Run;
 use palyra_common::ids::RunId;
+use palyra_common::runtime_contracts::RunLifecyclePhase;
 
 use super::show;
 use crate::context::Context;
 use crate::failure::Outcome;
+
+/// How long somebody waits to see that it is done.
+const OBEYS_WITHIN: Duration = Duration::from_secs(10);
+const LOOK_EVERY: Duration = Duration::from_millis(50);
 
 /// Stop a run at once
 ///
@@ -58,6 +66,24 @@ pub(super) async fn resume(context: &Context, arguments: ResumeArguments) -> Out
 }
 
 async fn wish(context: &Context, run: RunId, wish: RunWish) -> Outcome {
-    let now = context.client()?.wish(run, wish).await?;
-    context.out().show(&now, show::text)
+    let client = context.client()?;
+    let mut now = client.wish(run, wish).await?;
+    let until = Instant::now() + OBEYS_WITHIN;
+    // Whoever works on it is told, and obeys at once.
+    while !has_obeyed(&now, wish) && Instant::now() < until {
+        tokio::time::sleep(LOOK_EVERY).await;
+        now = client.run(run).await?;
+    }
+    let has_obeyed = has_obeyed(&now, wish);
+    context.out().show(&now, |out, run| match has_obeyed {
+        true => show::text(out, run),
+        false => format!("It was told, and has not obeyed yet.\n{}", show::text(out, run)),
+    })
+}
+
+fn has_obeyed(run: &Run, wish: RunWish) -> bool {
+    match wish {
+        RunWish::Abort | RunWish::Pause => run.phase != RunLifecyclePhase::Running,
+        RunWish::Resume => run.phase != RunLifecyclePhase::Paused,
+    }
 }
