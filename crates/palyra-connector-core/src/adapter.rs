@@ -14,11 +14,11 @@ use serde::Serialize;
 use serde_json::Value;
 use tokio::sync::watch;
 
-use crate::Reason;
 use crate::inbound::AuthorKind;
 use crate::outbox::Report;
 use crate::store::connectors::Connector;
 use crate::store::outbox::Stored;
+use crate::{Outgoing, Reason};
 
 pub use context::{Accepting, AdapterContext};
 
@@ -117,6 +117,19 @@ pub enum End {
     MissingCredential(Reason),
     /// Its settings cannot work.
     Misconfigured(Reason),
+}
+
+impl End {
+    /// The same without what is not to be kept.
+    pub(crate) fn cleaned(self, outgoing: &dyn Outgoing) -> Self {
+        match self {
+            Self::AsAsked => Self::AsAsked,
+            Self::Lost(reason) => Self::Lost(reason.cleaned(outgoing)),
+            Self::AuthFailed(reason) => Self::AuthFailed(reason.cleaned(outgoing)),
+            Self::MissingCredential(reason) => Self::MissingCredential(reason.cleaned(outgoing)),
+            Self::Misconfigured(reason) => Self::Misconfigured(reason.cleaned(outgoing)),
+        }
+    }
 }
 
 /// What of a conversation is to be read.

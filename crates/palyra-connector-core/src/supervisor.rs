@@ -45,7 +45,7 @@ pub struct SupervisorOptions {
     pub adapters: Arc<dyn AdapterRegistry>,
     /// Takes what comes in.
     pub sink: Arc<dyn InboundSink>,
-    /// Cleans what is said about it.
+    /// Cleans what is said about what comes in, and what platforms say.
     pub outgoing: Arc<dyn Outgoing>,
     /// Told what becomes of messages.
     pub deliveries: Arc<dyn Deliveries>,
@@ -65,6 +65,7 @@ pub(crate) struct Shared {
     pub(crate) outbox: Outbox,
     pub(crate) inbound: Inbound,
     pub(crate) statuses: Statuses,
+    pub(crate) outgoing: Arc<dyn Outgoing>,
     here: Here,
     /// The places of what comes in, whichever adapter hands it over.
     positions: Arc<AtomicI64>,
@@ -86,8 +87,9 @@ impl ConnectorSupervisor {
         let shared = Shared {
             connectors: Connectors::new(db.clone(), clock.clone()),
             outbox: Outbox::new(db.clone(), clock.clone(), dice.clone(), deliveries),
-            inbound: Inbound::new(db.clone(), clock.clone(), dice.clone(), sink, outgoing),
+            inbound: Inbound::new(db.clone(), clock.clone(), dice.clone(), sink, outgoing.clone()),
             statuses: Statuses::new(db.clone(), clock.clone(), here.clone()),
+            outgoing,
             here,
             positions: Arc::default(),
             db,
@@ -113,7 +115,7 @@ impl ConnectorSupervisor {
 
     /// The platforms of what runs here, for whoever asks them.
     pub fn platforms(&self) -> Platforms {
-        Platforms::new(self.shared.here.clone())
+        Platforms::new(self.shared.here.clone(), self.shared.outgoing.clone())
     }
 
     /// Whether it works, for whoever asks.

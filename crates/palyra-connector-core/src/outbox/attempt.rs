@@ -16,7 +16,7 @@ use super::change::{Changing, Note};
 use crate::store::connectors::{self, Connector, Queue};
 use crate::store::outbox::Stored;
 use crate::store::{outbox, outbox_lanes};
-use crate::{ChannelError, Reason};
+use crate::{ChannelError, Outgoing, Reason};
 
 /// What is to be done with the first entry of a lane.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -90,6 +90,19 @@ pub enum Report {
 }
 
 impl Report {
+    /// The same without what is not to be kept.
+    pub(crate) fn cleaned(self, outgoing: &dyn Outgoing) -> Self {
+        match self {
+            Self::Delivered { native } => Self::Delivered { native },
+            Self::Retry { class, after, reason } => {
+                Self::Retry { class, after, reason: reason.cleaned(outgoing) }
+            }
+            Self::Rejected { reason } => Self::Rejected { reason: reason.cleaned(outgoing) },
+            Self::AuthFailed { reason } => Self::AuthFailed { reason: reason.cleaned(outgoing) },
+            Self::Unknown { reason } => Self::Unknown { reason: reason.cleaned(outgoing) },
+        }
+    }
+
     pub(super) fn event(&self) -> Event {
         Event::Outcome(match self {
             Self::Delivered { .. } => Outcome::Delivered,

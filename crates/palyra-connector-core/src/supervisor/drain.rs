@@ -204,7 +204,7 @@ impl Drain {
 
     /// Until `attempt_timeout` after `began`: then another node may take over what it finds under way.
     fn send(&mut self, begun: Begun, permit: Permit, began: Instant) {
-        let (adapter, clock) = (self.adapter.clone(), self.shared.clock.clone());
+        let (adapter, shared) = (self.adapter.clone(), self.shared.clone());
         let until = began + Duration::from(self.connector.queue.attempt_timeout);
         self.sends.spawn(async move {
             if Instant::now() >= until {
@@ -213,12 +213,12 @@ impl Drain {
             crash_point!("outbox.before_send");
             let sending = AssertUnwindSafe(async { adapter.send(&begun.stored, permit).await });
             let report = match tokio::time::timeout_at(until, sending.catch_unwind()).await {
-                Ok(Ok(report)) => report,
+                Ok(Ok(report)) => report.cleaned(&*shared.outgoing),
                 Ok(Err(_panic)) => unclear("the connector failed while it sent"),
                 Err(_elapsed) => unclear("the platform did not answer in time"),
             };
             crash_point!("outbox.after_send");
-            metrics::tried(&begun.stored, &report, clock.now());
+            metrics::tried(&begun.stored, &report, shared.clock.now());
             Settled { begun, report }
         });
     }

@@ -380,7 +380,9 @@ fn start(
     let (stop, stopped) = watch::channel(false);
     let wake = Arc::new(Notify::new());
     let work = worker::run(shared.clone(), row.clone(), held, stopped, wake.clone());
-    Running { task: tasks.spawn(work).id(), row, stop, wake }
+    let outgoing = shared.outgoing.clone();
+    let task = tasks.spawn(async move { work.await.cleaned(&*outgoing) });
+    Running { task: task.id(), row, stop, wake }
 }
 
 async fn release(shared: &Shared, lease: Lease) {

@@ -9,7 +9,7 @@ use palyra_common::ids::{ConnectorId, ConversationId};
 
 use super::here::Here;
 use crate::adapter::{Capabilities, ConnectorAdapter, OnPlatform, Reading, Waiting};
-use crate::{ChannelError, Reason};
+use crate::{ChannelError, Outgoing, Reason};
 
 /// How long a platform may take to answer.
 const PATIENCE: Duration = Duration::from_secs(10);
@@ -21,11 +21,12 @@ const MAX_READ: u32 = 200;
 #[derive(Clone)]
 pub struct Platforms {
     here: Here,
+    outgoing: Arc<dyn Outgoing>,
 }
 
 impl Platforms {
-    pub(super) fn new(here: Here) -> Self {
-        Self { here }
+    pub(super) fn new(here: Here, outgoing: Arc<dyn Outgoing>) -> Self {
+        Self { here, outgoing }
     }
 
     /// What the platform of a connector can do.
@@ -46,7 +47,7 @@ impl Platforms {
         capable(connector, can.search || wanted.containing.is_none(), "search what was said")?;
         let limit = wanted.limit.clamp(1, MAX_READ);
         let wanted = Reading { limit, ..wanted };
-        let mut read = ask(connector, || adapter.read(&wanted)).await?;
+        let mut read = self.ask(connector, || adapter.read(&wanted)).await?;
         read.truncate(usize::try_from(limit).unwrap_or(usize::MAX));
         Ok(read)
     }
@@ -59,7 +60,23 @@ impl Platforms {
     ) -> Result<(), ChannelError> {
         let adapter = self.find(connector)?;
         capable(connector, adapter.capabilities().typing, "show that somebody is typing")?;
-        ask(connector, || adapter.typing(conversation)).await
+        self.ask(connector, || adapter.typing(conversation)).await
+    }
+
+    /// Waits for an answer, for so long, and from an adapter that fails for none.
+    async fn ask<'a, T>(
+        &self,
+        connector: &ConnectorId,
+        asked: impl FnOnce() -> Waiting<'a, Result<T, Reason>>,
+    ) -> Result<T, ChannelError> {
+        let answer = AssertUnwindSafe(async { asked().await }).catch_unwind();
+        let answer = match tokio::time::timeout(PATIENCE, answer).await {
+            Ok(Ok(answer)) => answer.map_err(|reason| reason.cleaned(&*self.outgoing)),
+            Ok(Err(_panic)) => Err("the connector failed".into()),
+            Err(_elapsed) => Err("the platform did not answer in time".into()),
+        };
+        let connector = connector.clone();
+        answer.map_err(|reason| ChannelError::Platform { connector, reason: reason.into() })
     }
 
     fn find(&self, connector: &ConnectorId) -> Result<Arc<dyn ConnectorAdapter>, ChannelError> {
@@ -73,19 +90,4 @@ fn capable(connector: &ConnectorId, can: bool, what: &'static str) -> Result<(),
         true => Ok(()),
         false => Err(ChannelError::NotCapable { connector: connector.clone(), what }),
     }
-}
-
-/// Waits for an answer, for so long, and from an adapter that fails for none.
-async fn ask<'a, T>(
-    connector: &ConnectorId,
-    asked: impl FnOnce() -> Waiting<'a, Result<T, Reason>>,
-) -> Result<T, ChannelError> {
-    let answer = AssertUnwindSafe(async { asked().await }).catch_unwind();
-    let answer = match tokio::time::timeout(PATIENCE, answer).await {
-        Ok(Ok(answer)) => answer,
-        Ok(Err(_panic)) => Err("the connector failed".into()),
-        Err(_elapsed) => Err("the platform did not answer in time".into()),
-    };
-    let connector = connector.clone();
-    answer.map_err(|reason| ChannelError::Platform { connector, reason: reason.into() })
 }

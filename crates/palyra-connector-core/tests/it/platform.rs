@@ -16,6 +16,8 @@ use palyra_connector_core::{
 use palyra_policy::outbox::{Reconciled, Repeat};
 use tokio::sync::watch;
 
+use crate::world::CANARY;
+
 /// What happens to a request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Fault {
@@ -35,6 +37,10 @@ pub(crate) enum Fault {
     PanicAtOnce,
     /// The same when it is asked for its leave.
     PanicAtAdmission,
+    /// The connection is lost at once, with a word that is not to be kept; requests would be done.
+    LoseConnection,
+    /// Refused for good, with that word.
+    RejectWithCanary,
     Unauthorized,
     /// Refused once something else is to happen.
     UnauthorizedLate,
@@ -132,6 +138,11 @@ struct Memory {
     repeat: Repeat,
 }
 
+/// A reason with a word that is not to be kept, the second time across the end of what is.
+fn with_canary() -> Reason {
+    format!("xxx {CANARY} {}{CANARY}", "y".repeat(970)).into()
+}
+
 /// How often the platform answers heartbeats of `memory:beats`, and of nobody else.
 const BEAT: Duration = Duration::from_millis(20);
 
@@ -171,6 +182,9 @@ impl ConnectorAdapter for Memory {
             if self.platform.fault(&self.id) == Fault::Panic {
                 panic!("on purpose");
             }
+            if self.platform.fault(&self.id) == Fault::LoseConnection {
+                return End::Lost(with_canary());
+            }
             self.platform.connected.fetch_add(1, Ordering::SeqCst);
             let beats = (self.id == "memory:beats").then(|| BEAT.into());
             context.connected(Connected::Anew, beats);
@@ -199,7 +213,7 @@ impl ConnectorAdapter for Memory {
         }
         Box::pin(async move {
             match self.platform.fault(&self.id) {
-                Fault::None | Fault::Random | Fault::Silent => {
+                Fault::None | Fault::Random | Fault::Silent | Fault::LoseConnection => {
                     self.platform.keep(stored);
                     let native = format!("n-{}", stored.key.envelope);
                     Report::Delivered { native: native.parse::<NativeMessageId>().ok() }
@@ -220,6 +234,7 @@ impl ConnectorAdapter for Memory {
                     Report::Delivered { native: None }
                 }
                 Fault::Reject => Report::Rejected { reason: "no such channel".into() },
+                Fault::RejectWithCanary => Report::Rejected { reason: with_canary() },
                 Fault::LoseAnswer => {
                     self.platform.keep(stored);
                     Report::Unknown { reason: "no answer".into() }
@@ -255,6 +270,10 @@ impl ConnectorAdapter for Memory {
     }
 
     fn typing<'a>(&'a self, _: &'a ConversationId) -> Waiting<'a, Result<(), Reason>> {
-        Box::pin(async { Err("no such channel".into()) })
+        let reason = match self.platform.fault(&self.id) {
+            Fault::RejectWithCanary => with_canary(),
+            _ => "no such channel".into(),
+        };
+        Box::pin(async { Err(reason) })
     }
 }

@@ -19,13 +19,14 @@ use tokio::sync::oneshot;
 use tokio::task::JoinHandle;
 
 use crate::platform::{Adapters, Fault, Platform};
-use crate::world::{AsItIs, Record, World, connector, on_every_engine};
+use crate::world::{Record, WithoutCanary, World, connector, on_every_engine};
 
 on_every_engine!(
     messages_arrive_once_and_in_order_through_every_fault,
     where_nothing_deduplicates_the_answer_that_was_lost_is_looked_for,
     one_that_dies_is_started_again,
     an_adapter_that_fails_at_once_is_asked_again,
+    what_a_platform_says_is_cleaned_before_it_is_cut,
     a_refused_credential_keeps_the_queue_until_it_is_changed,
     other_settings_are_tried_whatever_becomes_of_the_old_ones,
     one_that_cannot_be_made_says_why,
@@ -90,7 +91,7 @@ impl Node {
             dice: Arc::new(SystemDice),
             adapters: Arc::new(Adapters(platform.clone(), repeat)),
             sink: Arc::new(Deaf),
-            outgoing: Arc::new(AsItIs),
+            outgoing: Arc::new(WithoutCanary),
             deliveries: Arc::<Record>::default(),
             takeover_grace: Some(GRACE),
         });
@@ -263,6 +264,40 @@ async fn an_adapter_that_fails_at_once_is_asked_again(world: World) {
         until("it goes out", async || platform.count() == sent).await;
     }
     assert_eq!(platform.starts.lock().unwrap()["memory:a"], 1);
+    node.stop().await;
+}
+
+/// Of a secret that stands across the end of what is kept, the beginning is one, too.
+async fn what_a_platform_says_is_cleaned_before_it_is_cut(world: World) {
+    fresh(&world).await;
+    let platform = Arc::new(Platform::default());
+    let node = Node::start(&world.db, &platform, Repeat::Never);
+    let id = node.add("memory:a", "memory").await;
+    let clean = |told: &str| {
+        assert!(told.starts_with("xxx") && told.contains("[gone]"), "{told}");
+        assert!(!told.contains("can") && told.chars().count() <= 1_000, "{told}");
+    };
+    platform.set("memory:a", Fault::RejectWithCanary);
+    node.send(&id, "m0", "c0").await;
+    let key = EntryKey { connector: id.clone(), ..crate::world::key("m0", 0) };
+    let error =
+        async || node.outbox.entry(&key).await.unwrap().and_then(|stored| stored.last_error);
+    until("it was refused", async || error().await.is_some()).await;
+    clean(&error().await.unwrap());
+
+    let conversation = "c0".parse().unwrap();
+    let refused = node.platforms.typing(&id, &conversation).await.unwrap_err().to_string();
+    assert!(refused.contains("[gone]") && !refused.contains("can"), "{refused}");
+
+    platform.set("memory:a", Fault::LoseConnection);
+    let other = serde_json::json!({ "other": true });
+    node.connectors.configure(&id, Some(other), None, None).await.unwrap();
+    let lost = async || node.statuses.of(&id).await.unwrap().and_then(|status| status.last_error);
+    until("its end is told", async || lost().await.is_some()).await;
+    clean(&lost().await.unwrap());
+    for event in node.connectors.events(&id, None, 100).await.unwrap() {
+        event.detail.iter().for_each(|told| clean(told));
+    }
     node.stop().await;
 }
 
@@ -454,11 +489,13 @@ async fn one_that_dies_again_and_again_still_takes_over_what_was_under_way(mut w
     second.stop().await;
 }
 
+/// Another node takes the lease of `memory:a`.
+const STEAL: Sql = sql!(
+    "UPDATE leases SET owner = 'somebody', token = token + 1000, expires_at = $1
+     WHERE name = 'connector:memory:a'"
+);
+
 async fn who_loses_the_lease_lets_go_of_the_connection(world: World) {
-    const STEAL: Sql = sql!(
-        "UPDATE leases SET owner = 'somebody', token = token + 1000, expires_at = $1
-         WHERE name = 'connector:memory:a'"
-    );
     fresh(&world).await;
     let platform = Arc::new(Platform::default());
     let node = Node::start(&world.db, &platform, Repeat::Never);
