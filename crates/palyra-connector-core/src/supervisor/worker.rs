@@ -1,11 +1,13 @@
 //! One connector at work.
 
+use std::future::poll_fn;
 use std::sync::Arc;
+use std::task::Poll;
 use std::time::Duration;
 
 use palyra_storage::lease::Lease;
 use palyra_storage::{EngineKind, describe};
-use tokio::sync::{Notify, watch};
+use tokio::sync::{Notify, oneshot, watch};
 use tokio::task::JoinHandle;
 use tokio::time::Instant;
 
@@ -46,13 +48,18 @@ pub(super) async fn run(
     let _runs = shared.here.runs(&connector.id, adapter.clone(), connection.clone());
     let (stop_adapter, adapter_stop) = watch::channel(false);
     let context = context(&shared, &connector, &held, connection);
-    let mut holding = hold(adapter.clone(), context, adapter_stop);
+    let (mut holding, held_on) = hold(adapter.clone(), context, adapter_stop);
     let mut left = TakeOver::planned(&shared, &connector, &held);
     let mut drain = Drain::new(shared.clone(), connector, adapter, held.lease);
-    let mut end = None;
+    // One that has ended at once is asked for nothing.
+    let mut end = match held_on.await {
+        Ok(()) => None,
+        Err(_) => Some(reason((&mut holding).await)),
+    };
     loop {
         left.try_now(&shared, &drain).await;
-        let open = end.is_none() && !*stop.borrow();
+        // Where it has ended and nothing is under way, why it did is asked below.
+        let open = end.is_none() && !*stop.borrow() && !holding.is_finished();
         if open {
             drain.start().await;
         }
@@ -73,6 +80,11 @@ pub(super) async fn run(
         }
     }
     stop_adapter.send_replace(true);
+    let_go(holding, end).await
+}
+
+/// Ends the connection, unless it has ended: it was asked to.
+async fn let_go(mut holding: JoinHandle<End>, end: Option<End>) -> End {
     match end {
         Some(End::AuthFailed(failed)) => {
             holding.abort();
@@ -100,13 +112,24 @@ fn context(
     AdapterContext { connector, inbound, connection, progress: Arc::new(progress) }
 }
 
-/// The connection, in a task of its own: whatever it does, what was begun is settled.
+/// The connection, in a task of its own: whatever it does, what was begun is settled. Told is when
+/// it has begun and goes on, and nothing if it has ended at once.
 fn hold(
     adapter: Arc<dyn ConnectorAdapter>,
     context: AdapterContext,
     stop: watch::Receiver<bool>,
-) -> JoinHandle<End> {
-    tokio::spawn(async move { adapter.run(context, stop).await })
+) -> (JoinHandle<End>, oneshot::Receiver<()>) {
+    let (goes_on, held_on) = oneshot::channel();
+    let holding = tokio::spawn(async move {
+        let mut running = adapter.run(context, stop);
+        if let Poll::Ready(end) = poll_fn(|cx| Poll::Ready(running.as_mut().poll(cx))).await {
+            return end;
+        }
+        // Whoever wanted to know is gone if it was stopped meanwhile.
+        let _ = goes_on.send(());
+        running.await
+    });
+    (holding, held_on)
 }
 
 fn reason(ended: Result<End, tokio::task::JoinError>) -> End {

@@ -26,6 +26,7 @@ on_every_engine!(
     where_nothing_deduplicates_the_answer_that_was_lost_is_looked_for,
     one_that_dies_is_started_again,
     an_adapter_that_fails_at_once_is_asked_again,
+    nothing_is_sent_through_an_adapter_that_has_ended,
     what_a_platform_says_is_cleaned_before_it_is_cut,
     a_refused_credential_keeps_the_queue_until_it_is_changed,
     other_settings_are_tried_whatever_becomes_of_the_old_ones,
@@ -264,6 +265,21 @@ async fn an_adapter_that_fails_at_once_is_asked_again(world: World) {
         until("it goes out", async || platform.count() == sent).await;
     }
     assert_eq!(platform.starts.lock().unwrap()["memory:a"], 1);
+    node.stop().await;
+}
+
+async fn nothing_is_sent_through_an_adapter_that_has_ended(world: World) {
+    fresh(&world).await;
+    let platform = Arc::new(Platform::default());
+    platform.set("memory:a", Fault::LoseConnection);
+    let node = Node::start(&world.db, &platform, Repeat::Never);
+    let id = node.add("memory:a", "memory").await;
+    node.send(&id, "m0", "c0").await;
+    let starts = || platform.starts.lock().unwrap().get("memory:a").copied().unwrap_or_default();
+    until("it is started again", async || starts() >= 2).await;
+    assert_eq!(platform.count(), 0, "it was sent without a connection");
+    platform.set("memory:a", Fault::None);
+    until("it goes out", async || platform.count() == 1).await;
     node.stop().await;
 }
 
