@@ -91,7 +91,7 @@ impl Lives {
         }
         self.told_at = now;
         let running = self.lives.iter().filter(|(_, life)| life.running.is_some());
-        let said = running.map(|(id, life)| life.said(id, None)).collect();
+        let said = running.filter_map(|(id, life)| life.said(id, None)).collect();
         self.shared.statuses.tell(said).await
     }
 
@@ -314,9 +314,9 @@ impl Lives {
         }
         let ran = self.lives.iter().filter(|(_, life)| life.running.is_some());
         let stopped = Some((ConnectorEventKind::Stopped, None));
-        let said = ran.map(|(id, life)| Said {
-            liveness: ConnectorLiveness::Stopped,
-            ..life.said(id, stopped.clone())
+        let said = ran.filter_map(|(id, life)| {
+            let said = life.said(id, stopped.clone())?;
+            Some(Said { liveness: ConnectorLiveness::Stopped, ..said })
         });
         if let Err(error) = self.shared.statuses.tell(said.collect()).await {
             tracing::warn!(%error, "that connectors were stopped could not be kept");
@@ -328,14 +328,21 @@ impl Lives {
 }
 
 impl Life {
-    fn said(&self, id: &ConnectorId, event: Option<(ConnectorEventKind, Option<String>)>) -> Said {
-        Said {
+    /// What there is to say, which is nothing where another node may have it.
+    fn said(
+        &self,
+        id: &ConnectorId,
+        event: Option<(ConnectorEventKind, Option<String>)>,
+    ) -> Option<Said> {
+        let held = self.held.as_ref()?;
+        Some(Said {
             connector: id.clone(),
+            lease: held.lease.clone(),
             liveness: self.state.liveness,
             restarts: self.restarts,
             last_error: self.last_error.clone(),
             event,
-        }
+        })
     }
 
     /// Writes down how it does. It works without being told about, too.
@@ -346,7 +353,8 @@ impl Life {
         event: Option<(ConnectorEventKind, Option<String>)>,
     ) {
         self.told = self.state.liveness;
-        if let Err(error) = shared.statuses.tell(vec![self.said(id, event)]).await {
+        let said = self.said(id, event).into_iter().collect();
+        if let Err(error) = shared.statuses.tell(said).await {
             tracing::warn!(connector = %id, %error, "how a connector does could not be kept");
         }
     }

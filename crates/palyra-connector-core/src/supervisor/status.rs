@@ -5,6 +5,7 @@ use std::sync::Arc;
 use palyra_common::ids::ConnectorId;
 use palyra_common::runtime_contracts::{ConnectorEventKind, ConnectorLiveness};
 use palyra_common::time::{Clock, Duration, Timestamp};
+use palyra_storage::lease::Lease;
 use palyra_storage::{Database, EngineKind, StorageError, Tx};
 
 use super::here::Here;
@@ -21,6 +22,8 @@ const BELIEVED_FOR: Duration = Duration::from_mins(1);
 #[derive(Debug, Clone)]
 pub(super) struct Said {
     pub(super) connector: ConnectorId,
+    /// Under which it is said: of another node's connector, that node tells.
+    pub(super) lease: Lease,
     pub(super) liveness: ConnectorLiveness,
     pub(super) restarts: i64,
     pub(super) last_error: Option<(String, Timestamp)>,
@@ -72,11 +75,14 @@ impl Statuses {
         self.here.find(connector).map(|(_, connection)| connection.snapshot())
     }
 
-    /// Writes down how connectors do and what has happened to them.
-    pub(super) async fn tell(&self, said: Vec<Said>) -> Result<(), StorageError> {
+    /// Writes down how connectors do and what has happened to them. What is said of one whose lease
+    /// was lost is left out.
+    pub(super) async fn tell(&self, mut said: Vec<Said>) -> Result<(), StorageError> {
         if said.is_empty() {
             return Ok(());
         }
+        // Rows of leases are locked, in the same order by everybody.
+        said.sort_by(|one, other| one.connector.cmp(&other.connector));
         let (now, node) = (self.clock.now(), self.db.incarnation().to_string());
         let rows: Vec<_> = said
             .into_iter()
@@ -99,6 +105,10 @@ impl Statuses {
             .collect();
         let write = move |tx: &mut Tx<'_>| {
             for (said, row) in &rows {
+                match said.lease.fence(tx) {
+                    Err(StorageError::StaleLease { .. }) => continue,
+                    fenced => fenced?,
+                }
                 connector_status::save(tx, &said.connector, row)?;
                 if let Some((kind, detail)) = &said.event {
                     note(tx, &said.connector, *kind, detail.clone(), now)?;

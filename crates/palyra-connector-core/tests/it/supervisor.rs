@@ -6,7 +6,9 @@ use std::time::{Duration, Instant};
 
 use palyra_common::ids::ConnectorId;
 use palyra_common::queue::{Backoff, QueueSettings};
-use palyra_common::runtime_contracts::{ConnectorReadiness, OutboxState, RetryClass, RouteReason};
+use palyra_common::runtime_contracts::{
+    ConnectorLiveness, ConnectorReadiness, OutboxState, RetryClass, RouteReason,
+};
 use palyra_common::time::Timestamp;
 use palyra_connector_core::{
     ChannelError, ConnectorSupervisor, Connectors, EntryKey, Inbound, InboundEvent, InboundSink,
@@ -36,6 +38,7 @@ on_every_engine!(
     a_restart_takes_over_what_was_under_way,
     one_that_dies_again_and_again_still_takes_over_what_was_under_way,
     who_loses_the_lease_lets_go_of_the_connection,
+    who_has_lost_the_lease_tells_nothing,
     everybody_can_ask_how_a_connector_does,
     how_a_connector_does_is_in_the_feed,
     a_supervisor_that_works_can_be_told_from_one_that_does_not,
@@ -510,6 +513,33 @@ const STEAL: Sql = sql!(
     "UPDATE leases SET owner = 'somebody', token = token + 1000, expires_at = $1
      WHERE name = 'connector:memory:a'"
 );
+
+/// What the new holder says of it stays.
+async fn who_has_lost_the_lease_tells_nothing(world: World) {
+    const TELL: Sql =
+        sql!("UPDATE connector_status SET node = 'somebody' WHERE connector_id = 'memory:a'");
+    const TOLD: Sql = sql!("SELECT node FROM connector_status WHERE connector_id = 'memory:a'");
+    fresh(&world).await;
+    let platform = Arc::new(Platform::default());
+    let node = Node::start(&world.db, &platform, Repeat::Never);
+    let id = node.add("memory:a", "memory").await;
+    let is_told = async || {
+        let status = node.statuses.of(&id).await.unwrap();
+        status.is_some_and(|status| status.liveness == ConnectorLiveness::Running)
+    };
+    until("it runs", is_told).await;
+    let steal = |tx: &mut Tx<'_>| {
+        tx.execute(&STEAL, params![i64::MAX])?;
+        tx.execute(&TELL, params![])
+    };
+    world.db.write(steal).await.unwrap();
+    until("it lets go", async || platform.connected.load(Ordering::SeqCst) == 0).await;
+    // It looks again whether the lease is free, with nothing to tell.
+    node.whole_round().await;
+    node.stop().await;
+    let told = |tx: &mut Tx<'_>| tx.query_one(&TOLD, params![], |row| row.get::<String>(0));
+    assert_eq!(world.db.read(told).await.unwrap(), "somebody");
+}
 
 async fn who_loses_the_lease_lets_go_of_the_connection(world: World) {
     fresh(&world).await;
