@@ -115,9 +115,11 @@ impl Outbox {
             _ => key.clone(),
         };
         let Some(stored) = outbox::lock(tx, &key)? else {
-            let ended = outbox::ended::ended(tx, &key)?;
-            let same = ended.filter(|state| was_decided(event, *state));
-            return same.ok_or_else(|| ChannelError::NoEntry(key.clone()));
+            return match outbox::ended::ended(tx, &key)? {
+                Some(state) if was_decided(event, state) => Ok(state),
+                Some(state) => Err(ChannelError::NotNow { key, state, wanted: wanted(event) }),
+                None => Err(ChannelError::NoEntry(key)),
+            };
         };
         // No human decision depends on what the platform remembers.
         let changing = self.deciding(&queue, Repeat::Never, now);

@@ -221,7 +221,7 @@ async fn the_unknown_holds_its_lane_until_it_was_looked_for(world: World) {
     let again = world.outbox.resolve(&key("m1", 0), Resolution::MarkDelivered, None).await;
     assert_eq!(again.unwrap(), OutboxState::Delivered);
     let other = world.outbox.discard(&key("m1", 0), None).await.unwrap_err();
-    assert_eq!(other.code(), ErrorCode::CommonNotFound);
+    assert_eq!(other.code(), ErrorCode::CommonConflict);
 }
 
 async fn dead_letters_are_replayed_and_discarded(world: World) {
@@ -249,7 +249,11 @@ async fn dead_letters_are_replayed_and_discarded(world: World) {
         assert_eq!(discarded, OutboxState::Cancelled);
     }
     let late = world.outbox.replay(&more[0].key, None).await.unwrap_err();
-    assert_eq!(late.code(), ErrorCode::CommonNotFound);
+    assert_eq!(late.code(), ErrorCode::CommonConflict);
+    // What was delivered is there, and nothing that can be discarded.
+    let delivered = world.outbox.discard(&letter.key, None).await.unwrap_err();
+    assert_eq!(delivered.code(), ErrorCode::CommonConflict);
+    assert!(delivered.to_string().contains("delivered"), "{delivered}");
     assert_eq!(world.enqueue(&name(&more[0]), "a").await, Enqueued::Before(OutboxState::Cancelled));
     assert!(world.due().await.is_empty());
 }

@@ -98,14 +98,12 @@ async fn a_part_that_is_not_dead_sends_no_other(world: World) {
         let refused = world.outbox.replay(&key("long", part), None).await.unwrap_err();
         (refused.code(), refused.to_string())
     };
-    let none = |part| {
-        let what = format!("there is no message long (part {part}) in the outbox of echo:default");
-        (ErrorCode::CommonNotFound, what)
-    };
-    assert_eq!(refused(99).await, none(99));
+    let none = "there is no message long (part 99) in the outbox of echo:default".to_owned();
+    assert_eq!(refused(99).await, (ErrorCode::CommonNotFound, none));
     world.outbox.discard(&key("long", 1), None).await.unwrap();
     for discarded in [1, 2] {
-        assert_eq!(refused(discarded).await, none(discarded));
+        let what = "the message long is cancelled, so it cannot be replayed".to_owned();
+        assert_eq!(refused(discarded).await, (ErrorCode::CommonConflict, what));
     }
     assert_eq!(rest(&world).await, [""; 0]);
     world.outbox.replay(&key("long", 0), None).await.unwrap();
