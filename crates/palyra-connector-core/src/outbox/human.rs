@@ -112,7 +112,16 @@ impl Outbox {
         let queue = known_queue(tx, &key.connector)?;
         let key = match event {
             Event::Replayed => outbox::aside::first_dead_part(tx, key)?,
-            _ => key.clone(),
+            Event::Approved
+            | Event::Cancelled
+            | Event::Resolved(_)
+            | Event::Discarded
+            | Event::Turn
+            | Event::NotAdmitted { .. }
+            | Event::Outcome(_)
+            | Event::Abandoned
+            | Event::Reconciled(_)
+            | Event::EarlierPartFailed => key.clone(),
         };
         let Some(stored) = outbox::lock(tx, &key)? else {
             return match outbox::ended::ended(tx, &key)? {
@@ -183,6 +192,11 @@ fn was_decided(event: Event, state: OutboxState) -> bool {
         Event::Approved | Event::Replayed | Event::Resolved(Resolution::Resend) => goes_out,
         Event::Resolved(Resolution::MarkDelivered) => state == OutboxState::Delivered,
         Event::Cancelled | Event::Discarded => state == OutboxState::Cancelled,
-        _ => false,
+        Event::Turn
+        | Event::NotAdmitted { .. }
+        | Event::Outcome(_)
+        | Event::Abandoned
+        | Event::Reconciled(_)
+        | Event::EarlierPartFailed => false,
     }
 }

@@ -375,7 +375,9 @@ fn connection_event(shared: &Shared, id: &ConnectorId, life: &Life) -> Option<Ev
             Some(Event::Connected)
         }
         (ConnectorLiveness::Running, false) => Some(Event::Reconnecting),
-        _ => None,
+        (ConnectorLiveness::Starting | ConnectorLiveness::Restarting, false)
+        | (ConnectorLiveness::Running, true)
+        | (ConnectorLiveness::Stopped | ConnectorLiveness::Crashed, true | false) => None,
     }
 }
 
