@@ -2,6 +2,7 @@
 
 use palyra_common::ids::ConnectorId;
 use palyra_common::runtime_contracts::{DeadLetterReason, OutboxEventKind};
+use palyra_common::time::Timestamp;
 use palyra_policy::outbox::{Event, Repeat};
 use palyra_storage::Tx;
 
@@ -9,6 +10,7 @@ use super::Outbox;
 use super::attempt::known_queue;
 use super::change::Note;
 use crate::operation::EntryKey;
+use crate::store::outbox_lanes::WaitsToRetry;
 use crate::store::{connectors, outbox, outbox_lanes};
 use crate::{ChannelError, Trail, feed};
 
@@ -95,27 +97,46 @@ impl Outbox {
     /// Tries now what waits for another try, unless the platform asked to wait. Says how many
     /// conversations that concerns.
     pub async fn hurry(&self, connector: &ConnectorId, trail: Trail) -> Result<u64, ChannelError> {
-        let (connector, now) = (connector.clone(), self.clock.now());
-        let hurry = move |tx: &mut Tx<'_>| -> Result<u64, ChannelError> {
+        let (id, now) = (connector.clone(), self.clock.now());
+        let waiting =
+            move |tx: &mut Tx<'_>| outbox_lanes::waiting_to_retry(tx, &id, now, MAX_REPLAYED);
+        let waiting = self.db.read(waiting).await?;
+        let (first, others) = waiting.split_at(waiting.len().min(STEP));
+        // That somebody wanted it is kept where nothing waits, too.
+        let mut hurried = self.hurry_step(connector, first, trail, now).await?;
+        for step in others.chunks(STEP) {
+            hurried += self.hurry_step(connector, step, None, now).await?;
+        }
+        Ok(hurried)
+    }
+
+    /// Lets those be due that still wait as they were found, and says how many.
+    async fn hurry_step(
+        &self,
+        connector: &ConnectorId,
+        waiting: &[WaitsToRetry],
+        trail: Trail,
+        now: Timestamp,
+    ) -> Result<u64, ChannelError> {
+        let (connector, waiting) = (connector.clone(), waiting.to_vec());
+        let step = move |tx: &mut Tx<'_>| -> Result<u64, ChannelError> {
             known_queue(tx, &connector)?;
-            let waiting = outbox_lanes::waiting_to_retry(tx, &connector, now, MAX_REPLAYED)?;
             let mut count = 0;
-            for (conversation, envelope, part) in waiting {
-                let part = u32::try_from(part).unwrap_or(u32::MAX);
-                let key = EntryKey { connector: connector.clone(), envelope, part };
-                let Some(mut stored) = outbox::lock(tx, &key)? else { continue };
-                // Nothing but the wait is cut short: an attempt that is under way has no due time.
-                if stored.entry.due_at.is_some_and(|due| due > now) {
-                    stored.entry.due_at = Some(now);
-                    outbox::save(tx, &stored)?;
-                    outbox_lanes::refresh(tx, &connector, &conversation, 0)?;
-                    count += 1;
-                }
+            for WaitsToRetry { conversation, envelope, part, version } in &waiting {
+                let (connector, envelope) = (connector.clone(), envelope.clone());
+                let key = EntryKey { connector, envelope, part: *part };
+                // Locking it makes the next version of it.
+                let stored = outbox::lock(tx, &key)?.filter(|is| is.version == *version + 1);
+                let Some(mut stored) = stored else { continue };
+                stored.entry.due_at = Some(now);
+                outbox::save(tx, &stored)?;
+                outbox_lanes::refresh(tx, &key.connector, conversation, 0)?;
+                count += 1;
             }
             trail.clone().into_iter().for_each(|entry| tx.record(entry));
             tx.notify(super::TOPIC);
             Ok(count)
         };
-        self.db.try_write(hurry).await
+        self.db.try_write(step).await
     }
 }

@@ -134,7 +134,7 @@ macro_rules! waiting {
 const WAITING: Sql = sql!(waiting!());
 
 const WAITING_TO_RETRY: Sql = sql!(concat!(
-    "SELECT o.conversation, o.envelope_id, o.part",
+    "SELECT o.conversation, o.envelope_id, o.part, o.version",
     heads!("outbox_lanes"),
     " AND l.due_at > $2 AND o.state = 'pending' AND coalesce(o.last_class, '') <> 'rate_limit'
      ORDER BY l.conversation LIMIT $3"
@@ -235,6 +235,16 @@ pub(crate) fn waiting(
     })
 }
 
+/// The first entry of a conversation, which waits for another try.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct WaitsToRetry {
+    pub(crate) conversation: ConversationId,
+    pub(crate) envelope: EnvelopeId,
+    pub(crate) part: u32,
+    /// Of another version it may wait for something else.
+    pub(crate) version: i64,
+}
+
 /// The conversations whose first entry waits for another try, and not because the platform asked
 /// for it.
 pub(crate) fn waiting_to_retry(
@@ -242,9 +252,14 @@ pub(crate) fn waiting_to_retry(
     connector: &ConnectorId,
     now: Timestamp,
     limit: u32,
-) -> Result<Vec<(ConversationId, EnvelopeId, i64)>, StorageError> {
+) -> Result<Vec<WaitsToRetry>, StorageError> {
     tx.query(&WAITING_TO_RETRY, params![connector.as_str(), now, limit], |row| {
-        Ok((row.parse(0)?, row.parse(1)?, row.get(2)?))
+        Ok(WaitsToRetry {
+            conversation: row.parse(0)?,
+            envelope: row.parse(1)?,
+            part: u32::try_from(row.get::<i64>(2)?).unwrap_or(u32::MAX),
+            version: row.get(3)?,
+        })
     })
 }
 

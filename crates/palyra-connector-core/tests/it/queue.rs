@@ -9,8 +9,8 @@ use palyra_common::time::Duration;
 use palyra_connector_core::{Attempt, Due, Enqueued, QueueView, Report, What, history};
 use palyra_policy::connector::{reasons, saturation};
 use palyra_policy::outbox::Repeat;
-use palyra_storage::JournalStore;
 use palyra_storage::journal::JournalEvent;
+use palyra_storage::{JournalStore, Sql, params, sql};
 
 use crate::inbound::{Answer, inbound, message};
 use crate::world::{World, connector, delivered, failed, on_every_engine, rejected, unclear};
@@ -20,6 +20,7 @@ on_every_engine!(
     the_places_of_a_conversation_are_limited,
     no_message_has_more_parts_than_an_empty_conversation_takes,
     what_waits_for_another_try_can_be_tried_now,
+    very_many_are_tried_step_by_step,
     a_wait_that_the_platform_asked_for_is_not_cut_short,
     many_are_replayed_with_a_cap_and_a_reason,
     an_envelope_shows_its_parts_ended_or_not,
@@ -124,6 +125,19 @@ async fn what_waits_for_another_try_can_be_tried_now(world: World) {
     let nobody = "nobody".parse().unwrap();
     let missing = world.outbox.hurry(&nobody, None).await.unwrap_err();
     assert_eq!(missing.code(), ErrorCode::CommonNotFound);
+}
+
+/// Others may write in between: a step that fails takes none back that were made before it.
+async fn very_many_are_tried_step_by_step(world: World) {
+    const SPOIL: Sql = sql!("UPDATE outbox SET operation = '[]' WHERE conversation = 'c149'");
+    for n in 0..150 {
+        world.enqueue(&format!("m{n:03}"), &format!("c{n:03}")).await;
+    }
+    let tried = [world.round(&failed()).await.len(), world.round(&failed()).await.len()];
+    assert_eq!(tried, [100, 50]);
+    world.db.write(|tx| tx.execute(&SPOIL, params![])).await.unwrap();
+    world.outbox.hurry(&connector(), None).await.unwrap_err();
+    assert_eq!(world.outbox.due(&connector(), 1_000).await.unwrap().len(), 100);
 }
 
 /// Whatever the platform calls it: a 503 that says for how long is one, too.
