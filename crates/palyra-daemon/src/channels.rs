@@ -1,5 +1,7 @@
 //! The channels of this daemon: connectors, their queues, and who answers.
 
+mod look;
+
 use std::path::Path;
 use std::sync::Arc;
 
@@ -9,9 +11,9 @@ use palyra_common::route::{Mention, Rule};
 use palyra_common::runtime_contracts::{BroadcastStrategy, DirectMessagePolicy, InboundScope};
 use palyra_common::time::{Clock, Timestamp};
 use palyra_connector_core::{
-    AdapterRegistry, ChannelError, Connector, ConnectorStatus, ConnectorSupervisor, Connectors,
-    Inbound, Outbox, Outgoing, Pulse, QueueView, Remembered, Said, Statuses, SupervisorOptions,
-    SystemDice, Wanted, history, remember, set_up,
+    AdapterRegistry, ChannelError, ConnectorSupervisor, Connectors, Inbound, Outbox, Outgoing,
+    Pulse, Remembered, Said, Statuses, SupervisorOptions, SystemDice, Wanted, history, remember,
+    set_up,
 };
 use palyra_connectors::{BuiltIn, KINDS, echo};
 use palyra_gateway::{ChannelRouter, OntoTapes, Preview, Responder, RuleError, Rules, add_rule};
@@ -19,6 +21,8 @@ use palyra_storage::lease::Leases;
 use palyra_storage::{Database, StorageError, Tx};
 use palyra_vault::{Redaction, Redactor};
 use serde_json::Value;
+
+pub(crate) use look::Look;
 
 /// The channel that is always there: it speaks to nobody but this machine.
 const FIRST: &str = "echo:default";
@@ -78,15 +82,6 @@ impl ChannelPlatform {
             db,
         };
         Ok((platform, supervisor))
-    }
-
-    /// A connector, how its queue does, and how it does itself.
-    pub(crate) async fn look(
-        &self,
-        connector: &Connector,
-    ) -> Result<(QueueView, Option<ConnectorStatus>), StorageError> {
-        let queue = self.outbox.view(connector).await?;
-        Ok((queue, self.statuses.of(&connector.id).await?))
     }
 
     /// The last messages of a conversation until `until`, the newest first.

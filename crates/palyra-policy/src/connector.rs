@@ -14,9 +14,11 @@ mod contact;
 mod queue;
 #[cfg(test)]
 mod tests;
+mod unconnected;
 
 pub use contact::{ContactFacts, contact, silent_since};
 pub use queue::{Flow, QueueFacts, reasons, saturation};
+pub use unconnected::{Unconnected, unconnected};
 
 /// What decides what to do with an adapter.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -242,6 +242,44 @@ fn a_drain_that_is_not_done_in_time_says_so() {
     says(&world.palyra(&["channels", "enable", ECHO]).expect(0), &["switched on yes"]);
 }
 
+/// Its queue is as good as it can be; only nothing goes out.
+#[test]
+fn a_channel_without_a_connection_is_not_said_to_be_well() {
+    let world = World::new();
+    let _daemon = world.palyrad();
+    let well = world.palyra(&["doctor"]).out;
+    assert!(well.contains("1 switched on, and none of them is in trouble"), "{well}");
+    let lost = r#"{"faults": {"connection": "lost"}}"#;
+    world.palyra(&["channels", "add", "echo:x", "--settings", lost]).expect(0);
+    let why = "it has no connection: echo was told to fail; it is tried again";
+    until("it was tried", || {
+        let shown = world.palyra(&["channels", "show", "echo:x", "--json"]).expect(0).json();
+        shown["reasons"][0] == why
+    });
+    let show = |id: &str| world.palyra(&["channels", "show", id]).expect(0);
+    says(&show("echo:x"), &["echo:x is not connected\n because it has no connection: "]);
+    says(&world.palyra(&["channels", "list"]).expect(0), &[why]);
+    says(&world.palyra(&["doctor"]), &[&format!("echo:x: {why}")]);
+    let waits = world.palyra(&["message", "send", "echo:x", "general", "hi", "--wait", "1ms"]);
+    let told = format!("it waits; echo:x does not send now: {why}. `palyra channels show echo:x`");
+    let waits = waits.expect(7);
+    assert!(waits.err.contains(&told), "{waits:?}");
+
+    // What is switched off is neither well nor ill, and no concern of the doctor.
+    says(
+        &world.palyra(&["channels", "disable", "echo:x"]).expect(0),
+        &["echo:x is switched off\n"],
+    );
+    says(&show("echo:x"), &["echo:x is switched off\n"]);
+    let well = world.palyra(&["doctor"]).out;
+    assert!(well.contains("1 switched on, and none of them is in trouble"), "{well}");
+    let enabled = world.palyra(&["channels", "enable", "echo:x"]).expect(0);
+    assert!(!enabled.out.contains("is healthy"), "{enabled:?}");
+    world.palyra(&["channels", "configure", "echo:x", "--settings", "{}"]).expect(0);
+    until("it is connected", || show("echo:x").out.starts_with("echo:x is healthy"));
+    world.palyra(&["channels", "drain", "echo:x"]).expect(0);
+}
+
 #[test]
 fn the_shapes_are_as_reviewed() {
     let world = World::new();

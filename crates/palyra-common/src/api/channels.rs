@@ -32,7 +32,7 @@ pub struct Channel {
     pub contact: ConnectorContact,
     /// How its queue does.
     pub saturation: ConnectorSaturation,
-    /// What is wrong, the gravest first.
+    /// What keeps messages from going out as they should, the gravest first.
     pub reasons: Vec<String>,
     /// Messages that wait to go out, or are going out.
     pub waiting: u64,

@@ -5,18 +5,23 @@ use std::sync::Arc;
 use palyra_common::ids::ConnectorId;
 use palyra_common::runtime_contracts::{ConnectorEventKind, ConnectorLiveness};
 use palyra_common::time::{Clock, Duration, Timestamp};
+use palyra_policy::connector::{Unconnected, unconnected};
 use palyra_storage::lease::Lease;
 use palyra_storage::{Database, EngineKind, StorageError, Tx};
 
 use super::here::Here;
 use crate::connection::RuntimeSnapshot;
 use crate::connectors::note;
+use crate::store::connector_events;
 use crate::store::connector_status::{self, ConnectorStatus};
 
 /// How often nodes that share a database tell each other how their connections are.
 pub(super) const TELL_EVERY: Duration = Duration::from_secs(15);
 /// A node that has said nothing for this long does not run what it said it runs.
 const BELIEVED_FOR: Duration = Duration::from_mins(1);
+
+/// How many events say whether a connector may still be starting: some say nothing about that.
+const LAST: u32 = 10;
 
 /// What is said about one connector.
 #[derive(Debug, Clone)]
@@ -37,11 +42,22 @@ pub struct Statuses {
     db: Database,
     clock: Arc<dyn Clock>,
     here: Here,
+    /// Since when this node looks after connectors.
+    since: Timestamp,
 }
 
 impl Statuses {
     pub(super) fn new(db: Database, clock: Arc<dyn Clock>, here: Here) -> Self {
-        Self { db, clock, here }
+        let since = clock.now();
+        Self { db, clock, here, since }
+    }
+
+    /// How a connector is that is to run, lacks nothing and has no connection.
+    pub async fn unconnected(&self, connector: &ConnectorId) -> Result<Unconnected, StorageError> {
+        let id = connector.clone();
+        let last = self.db.read(move |tx| connector_events::list(tx, &id, None, LAST)).await?;
+        let last: Vec<_> = last.into_iter().map(|event| (event.kind, event.at)).collect();
+        Ok(unconnected(&last, self.since, self.clock.now()))
     }
 
     /// How a connector does: asked anew if it runs here, or else as its node last said. Nothing: it

@@ -1,7 +1,6 @@
 //! Whether messages go in and out.
 
 use palyra_common::api::{Check, CheckState};
-use palyra_policy::connector::reasons;
 
 use super::{advised, check};
 use crate::app::App;
@@ -22,10 +21,8 @@ pub(super) async fn channels(app: &App) -> Check {
     for connector in connectors.iter().filter(|connector| connector.enabled) {
         on += 1;
         match app.channels.look(connector).await {
-            Ok((queue, status)) => {
-                let silent = status.as_ref().and_then(|status| status.silent_since());
-                let silent = silent.map(|since| format!("the platform is silent since {since}"));
-                let why: Vec<_> = silent.into_iter().chain(reasons(&queue.facts)).collect();
+            Ok(look) => {
+                let why = look.troubles();
                 if !why.is_empty() {
                     troubles.push(format!("{}: {}", connector.id, why.join(", ")));
                 }
@@ -34,7 +31,8 @@ pub(super) async fn channels(app: &App) -> Check {
         }
     }
     if troubles.is_empty() {
-        return check(name, CheckState::Ok, format!("{on} switched on, and nothing waits there"));
+        let well = format!("{on} switched on, and none of them is in trouble");
+        return check(name, CheckState::Ok, well);
     }
     advised(check(name, CheckState::Warning, troubles.join("; ")), ADVICE)
 }

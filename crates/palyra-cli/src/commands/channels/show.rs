@@ -1,8 +1,8 @@
 //! `palyra channels show`
 
-use palyra_common::api::ChannelDetail;
+use palyra_common::api::{Channel, ChannelDetail};
 use palyra_common::ids::ConnectorId;
-use palyra_common::runtime_contracts::ConnectorContact;
+use palyra_common::runtime_contracts::{ConnectorContact, ConnectorReadiness};
 use palyra_common::time::Timestamp;
 
 use super::list::tone;
@@ -34,15 +34,12 @@ pub(super) async fn run(context: &Context, arguments: Arguments) -> Outcome {
 
 pub(super) fn text(out: &Output, detail: &ChannelDetail) -> String {
     let (channel, queue, connection) = (&detail.channel, &detail.queue, &detail.connection);
-    let state = match channel.contact {
-        ConnectorContact::Silent => out.paint(Tone::Bad, channel.contact.as_str()),
-        ConnectorContact::None | ConnectorContact::Heard => {
-            out.paint(tone(channel.saturation), channel.saturation.as_str())
-        }
-    };
-    let mut text = format!("{} is {state}\n", printable(channel.id.as_str()));
+    let (tone, state) = state(channel);
+    let mut text = format!("{} is {}\n", printable(channel.id.as_str()), out.paint(tone, state));
+    // It is switched off because somebody wanted that, whatever else there is.
+    let joined = if channel.enabled { "because" } else { "and" };
     for reason in &channel.reasons {
-        text.push_str(&format!("  because {}\n", printable(reason)));
+        text.push_str(&format!("  {joined} {}\n", printable(reason)));
     }
     let mut table = Table::of_fields();
     table.field("switched on", if channel.enabled { "yes" } else { "no" });
@@ -78,6 +75,18 @@ pub(super) fn text(out: &Output, detail: &ChannelDetail) -> String {
     table.field("behind unknown parts", queue.parked.to_string());
     table.field("settings", detail.settings.to_string());
     text + &table.render(out)
+}
+
+/// How a channel does: first whether it works at all, and then how its queue does.
+fn state(channel: &Channel) -> (Tone, &'static str) {
+    match (channel.enabled, channel.readiness, channel.contact) {
+        (false, ..) => (Tone::Doubtful, "switched off"),
+        (true, ConnectorReadiness::Ready, ConnectorContact::None) => (Tone::Bad, "not connected"),
+        (true, _, ConnectorContact::Silent) => (Tone::Bad, channel.contact.as_str()),
+        (true, _, ConnectorContact::None | ConnectorContact::Heard) => {
+            (tone(channel.saturation), channel.saturation.as_str())
+        }
+    }
 }
 
 fn when(at: Option<Timestamp>) -> String {

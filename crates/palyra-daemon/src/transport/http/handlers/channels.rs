@@ -6,9 +6,9 @@ use palyra_common::api::{
     ChannelSettings, NewChannel, Page, PauseReason,
 };
 use palyra_common::ids::{ConnectorId, EventId};
-use palyra_common::runtime_contracts::{ConnectorContact, ConnectorLiveness, Scope};
-use palyra_connector_core::{Connector, ConnectorStatus, QueueView, Trail, set_up};
-use palyra_policy::connector::{reasons, saturation};
+use palyra_common::runtime_contracts::{ConnectorLiveness, Scope};
+use palyra_connector_core::{Connector, ConnectorStatus, Trail, set_up};
+use palyra_policy::connector::saturation;
 use palyra_storage::Tx;
 use palyra_storage::once::Made;
 use serde::Deserialize;
@@ -17,7 +17,7 @@ use serde_json::Value;
 use super::access::checked_limit;
 use crate::app::App;
 use crate::audit;
-use crate::channels::ChannelPlatform;
+use crate::channels::{ChannelPlatform, Look};
 use crate::transport::http::body::{JsonBody, PathOf, QueryOf};
 use crate::transport::http::caller::Caller;
 use crate::transport::http::once::{OnceKey, Told, carry_out};
@@ -50,8 +50,7 @@ pub(crate) async fn list_channels(
     caller.allow(Scope::ChannelsRead)?;
     let mut items = Vec::new();
     for connector in app.channels.connectors.list().await? {
-        let (queue, status) = app.channels.look(&connector).await?;
-        items.push(channel(&connector, &queue, status.as_ref()));
+        items.push(channel(&connector, &app.channels.look(&connector).await?));
     }
     Ok(Json(Page { items, next: None }))
 }
@@ -247,8 +246,9 @@ pub(crate) async fn drain_queue(
 
 async fn detail(app: &App, id: &ConnectorId) -> Answer<ChannelDetail> {
     let connector = app.channels.connectors.get(id).await?;
-    let (queue, status) = app.channels.look(&connector).await?;
-    let channel = channel(&connector, &queue, status.as_ref());
+    let look = app.channels.look(&connector).await?;
+    let channel = channel(&connector, &look);
+    let Look { queue, status, .. } = look;
     Ok(ChannelDetail {
         channel,
         queue: ChannelQueue {
@@ -271,19 +271,19 @@ async fn detail(app: &App, id: &ConnectorId) -> Answer<ChannelDetail> {
     })
 }
 
-fn channel(connector: &Connector, queue: &QueueView, status: Option<&ConnectorStatus>) -> Channel {
-    let silent = status.and_then(ConnectorStatus::silent_since);
-    let silent = silent.map(|since| format!("the platform has not answered since {since}"));
+fn channel(connector: &Connector, look: &Look) -> Channel {
+    let queue = &look.queue;
+    let stopped = ConnectorLiveness::Stopped;
     Channel {
         id: connector.id.clone(),
         kind: connector.kind.clone(),
         enabled: connector.enabled,
         readiness: connector.readiness,
         readiness_reason: connector.readiness_reason.clone(),
-        liveness: status.map_or(ConnectorLiveness::Stopped, |status| status.liveness),
-        contact: status.map_or(ConnectorContact::None, ConnectorStatus::contact),
+        liveness: look.status.as_ref().map_or(stopped, |status| status.liveness),
+        contact: look.contact(),
         saturation: saturation(&queue.facts),
-        reasons: silent.into_iter().chain(reasons(&queue.facts)).collect(),
+        reasons: look.reasons(),
         waiting: queue.waiting,
         dead: queue.facts.dead,
         unknown: queue.facts.unknown,
