@@ -303,6 +303,7 @@ fn what_makes_no_sense_is_refused_with_a_code() {
         ("POST", format!("{nobody}/messages"), json!({ "conversation": "a", "text": "x" })),
         ("POST", format!("{nobody}/test"), json!({ "text": "x" })),
         ("POST", "/admin/v1/router/rules".into(), json!({ "channel": "echo:no", "rule": {} })),
+        ("GET", "/admin/v1/router/rules?channel=echo:nobody".into(), Value::Null),
     ] {
         let answer = daemon.ask(method, &path, &body);
         assert_eq!((answer.status, &*answer.code()), (404, "common/not_found"), "{method} {path}");

@@ -1,10 +1,10 @@
 use axum::Json;
 use axum::extract::State;
 use axum::http::StatusCode;
-use palyra_common::ErrorCode;
 use palyra_common::api::{NewRule, Page, RouteDecision, RoutePreview, RouterRule, RuleChange};
 use palyra_common::ids::{ConnectorId, RuleId};
 use palyra_common::runtime_contracts::Scope;
+use palyra_common::{ErrorCode, StableErrorEnvelope};
 use palyra_connector_core::{AuthorKind, Content, InboundEvent};
 use palyra_gateway::StoredRule;
 use palyra_policy::route::{Decision, warnings};
@@ -41,7 +41,8 @@ pub(crate) struct RulesOf {
 
 /// The rules by which messages reach agents, oldest first
 #[utoipa::path(get, path = "/admin/v1/router/rules", tag = "router", params(RulesOf),
-    responses((status = 200, body = Page<RouterRule>)))]
+    responses((status = 200, body = Page<RouterRule>),
+        (status = 404, body = StableErrorEnvelope, description = "There is no such channel")))]
 pub(crate) async fn list_rules(
     State(app): State<App>,
     caller: Caller,
@@ -49,6 +50,9 @@ pub(crate) async fn list_rules(
 ) -> Answer<Json<Page<RouterRule>>> {
     caller.allow(Scope::ChannelsRead)?;
     let limit = checked_limit(page.limit, PAGE_LIMIT)?;
+    if let Some(channel) = &page.channel {
+        app.channels.connectors.get(channel).await?;
+    }
     let rules = app.channels.rules.list(page.channel.as_ref(), page.after, limit).await?;
     let more = rules.len() >= limit as usize;
     let next = rules.last().filter(|_| more).map(|rule| rule.id.to_string());
