@@ -10,6 +10,9 @@ use crate::time::Duration;
 #[cfg(test)]
 mod tests;
 
+/// What has stepped aside in a queue is counted up to so many.
+pub const COUNTED: u64 = 10_000;
+
 /// Longer than this nobody holds up a conversation to find out what became of one message.
 const MAX_UNKNOWN_FOR: Duration = Duration::from_mins(2);
 

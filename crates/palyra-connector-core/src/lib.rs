@@ -51,7 +51,7 @@ pub use history::{Remembered, Said, Wanted, What, history, remember};
 pub use inbound::{Accepted, AuthorKind, Content, Inbound, InboundEvent, InboundSink, Taken};
 pub use operation::{EntryKey, Envelope, Operation, Release};
 pub use outbox::{
-    Attempt, Begun, COUNTED, DeadLetterRecord, Dice, Due, Enqueued, MAX_REPLAYED, Outbox, PartView,
+    Attempt, Begun, DeadLetterRecord, Dice, Due, Enqueued, MAX_REPLAYED, Outbox, PartView,
     QueueView, Report, Settled, SystemDice, check_same, enqueue, is_under_way,
 };
 pub use outgoing::{CleanText, Outgoing};

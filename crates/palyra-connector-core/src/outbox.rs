@@ -22,7 +22,7 @@ use crate::Deliveries;
 pub use attempt::{Attempt, Begun, Due, Report, Settled};
 pub use dead::DeadLetterRecord;
 pub use enqueue::{Enqueued, check_same, enqueue};
-pub use look::{COUNTED, PartView, QueueView, is_under_way};
+pub use look::{PartView, QueueView, is_under_way};
 pub use many::MAX_REPLAYED;
 pub(crate) use restored::doubt_what_came_back;
 

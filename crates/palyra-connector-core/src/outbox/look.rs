@@ -1,6 +1,7 @@
 //! What there is to see of a queue.
 
 use palyra_common::ids::{ConnectorId, EnvelopeId};
+use palyra_common::queue::COUNTED;
 use palyra_common::runtime_contracts::OutboxState;
 use palyra_common::time::Timestamp;
 use palyra_policy::connector::{Flow, QueueFacts};
@@ -10,9 +11,6 @@ use super::Outbox;
 use crate::ChannelError;
 use crate::store::connectors::Connector;
 use crate::store::{outbox, outbox_lanes};
-
-/// Beyond this many, entries are not counted one by one.
-pub const COUNTED: u64 = 10_000;
 
 /// How the queue of a connector does. What has stepped aside is counted up to [`COUNTED`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

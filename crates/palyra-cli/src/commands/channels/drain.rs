@@ -3,6 +3,7 @@
 use std::time::{Duration, Instant};
 
 use palyra_common::ids::ConnectorId;
+use palyra_common::queue::COUNTED;
 use serde_json::json;
 
 use crate::context::Context;
@@ -15,7 +16,8 @@ const PAUSE: Duration = Duration::from_millis(200);
 /// Try now what waits for another try, and wait until the queue is empty
 ///
 /// Where the platform itself asked to wait, that is respected. Exits with 7 when something still
-/// waits at the end, or was given up or is unknown by then.
+/// waits at the end, or was given up or is unknown by then; also where so many are that new ones are
+/// not counted.
 #[derive(Debug, clap::Args)]
 #[command(
     verbatim_doc_comment,
@@ -53,11 +55,12 @@ pub(super) async fn run(context: &Context, arguments: Arguments) -> Outcome {
     };
     progress.finish_and_clear();
     let left = left?;
-    let given_up = left.dead.saturating_sub(before.dead);
-    let unknown = left.unknown.saturating_sub(before.unknown);
+    let given_up = Grown::between(before.dead, left.dead);
+    let unknown = Grown::between(before.unknown, left.unknown);
     let waiting = left.waiting;
     let told = json!({
-        "channel": id, "hurried": hurried, "waiting": waiting, "given_up": given_up, "unknown": unknown,
+        "channel": id, "hurried": hurried, "waiting": waiting,
+        "given_up": given_up.by, "unknown": unknown.by,
     });
     let name = printable(id.as_str());
     context.out().show(&told, |_, _| {
@@ -68,18 +71,47 @@ pub(super) async fn run(context: &Context, arguments: Arguments) -> Outcome {
                 count::of(waiting, "message still waits", "messages still wait"),
             ),
         };
-        let given_up = (given_up > 0).then(|| {
-            let what = count::of(given_up, "message was given up", "messages were given up");
-            format!("{what}; `palyra channels dead-letters list {name}` says why.\n")
-        });
-        let unknown = (unknown > 0).then(|| {
-            let what = count::of(unknown, "message may have arrived", "messages may have arrived");
-            format!("{what}; `palyra channels unknown list {name}` tells which.\n")
-        });
+        let given_up = given_up
+            .told("message was given up", "messages were given up")
+            .map(|what| format!("{what}; `palyra channels dead-letters list {name}` says why.\n"));
+        let unknown = unknown.told("message may have arrived", "messages may have arrived");
+        let unknown = unknown
+            .map(|what| format!("{what}; `palyra channels unknown list {name}` tells which.\n"));
         [Some(waits), given_up, unknown].into_iter().flatten().collect()
     })?;
-    match (waiting, given_up, unknown) {
-        (0, 0, 0) => Ok(()),
-        _ => Err(Failure::Faults),
+    match waiting == 0 && given_up.is_nothing() && unknown.is_nothing() {
+        true => Ok(()),
+        false => Err(Failure::Faults),
     }
 }
+
+/// By how much a number has grown that stops at [`COUNTED`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Grown {
+    by: u64,
+    /// There may be more: nobody has counted them.
+    at_least: bool,
+}
+
+impl Grown {
+    fn between(before: u64, after: u64) -> Self {
+        Self { by: after.saturating_sub(before), at_least: after >= COUNTED }
+    }
+
+    fn is_nothing(self) -> bool {
+        self.by == 0 && !self.at_least
+    }
+
+    fn told(self, one: &str, many: &str) -> Option<String> {
+        let what = count::of(self.by, one, many);
+        match (self.by, self.at_least) {
+            (0, false) => None,
+            (0, true) => Some(format!("{COUNTED} or more {many}, by now or before")),
+            (_, true) => Some(format!("at least {what}")),
+            (_, false) => Some(what),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;
