@@ -43,13 +43,7 @@ pub(super) async fn run(context: &Context, arguments: Arguments) -> Outcome {
     client.channel(&channel).await?;
     let test = patiently(out, async || client.test_channel(&channel, &message).await).await?;
     let Some(reply) = &test.reply else {
-        let why = test.reason.map_or("it is decided later", RouteReason::as_str);
-        let is_off = test.reason == Some(RouteReason::ConnectorDisabled);
-        let next = match is_off {
-            true => format!("palyra channels enable {channel}"),
-            false => "palyra router rules list".to_owned(),
-        };
-        let told = format!("Nobody answers: {why}. See `{next}`.\n");
+        let told = unanswered(&channel, test.reason);
         out.show(&json!({ "test": test, "reply": null }), |_, _| told)?;
         return Err(Failure::Faults);
     };
@@ -72,3 +66,22 @@ pub(super) async fn run(context: &Context, arguments: Arguments) -> Outcome {
     })?;
     outcome(out, &client, &channel, &state).await
 }
+
+/// Why there is no answer. Without a reason it could not be decided yet who gives one.
+fn unanswered(channel: &ConnectorId, reason: Option<RouteReason>) -> String {
+    let name = printable(channel.as_str());
+    let Some(reason) = reason else {
+        return format!(
+            "The message is kept, and who answers it will be decided; `palyra channels show {name}` \
+             tells how the channel does.\n"
+        );
+    };
+    let next = match reason == RouteReason::ConnectorDisabled {
+        true => format!("palyra channels enable {name}"),
+        false => "palyra router rules list".to_owned(),
+    };
+    format!("Nobody answers: {}. See `{next}`.\n", reason.as_str())
+}
+
+#[cfg(test)]
+mod tests;
