@@ -17,8 +17,9 @@ use crate::blob::BlobStore;
 use crate::lease::{Lease, LeaseName, Leases};
 use crate::{Database, StorageError, private, retention};
 
-/// How long a round of retention that is under way is waited for.
-const LEASE_WAIT: Duration = Duration::from_secs(120);
+/// How long a round of retention that is under way is waited for. Nothing is sent meanwhile, and our
+/// client takes 120 s of silence for a broken connection: it is to hear why there is no backup.
+const LEASE_WAIT: Duration = Duration::from_secs(90);
 const LEASE_PAUSE: Duration = Duration::from_millis(50);
 /// Renewals within the life of a lease, so that one lost try costs nothing.
 const RENEWALS_PER_TTL: u32 = 3;
