@@ -257,9 +257,12 @@ fn put(
     if let Some(before) = once::made_before(tx, once, &version.to_string(), entry)? {
         let before = before.parse().map_err(|_| once::taken())?;
         return match secrets::one(tx, name, before)? {
-            Some(row) if unlock(key, &row)?.expose() != value.expose() => Err(once::taken()),
-            // One that was replaced ten times since is not there to be compared.
-            Some(_) | None => Ok(Tried::Done(Made::Before(before))),
+            Some(row) if unlock(key, &row)?.expose() == value.expose() => {
+                Ok(Tried::Done(Made::Before(before)))
+            }
+            // One that was deleted, or replaced ten times since, is not there to be compared: to call
+            // this value stored could be false.
+            Some(_) | None => Err(once::taken()),
         };
     }
     // New with each run of this unit: a key and nonce are never used for two texts.

@@ -1,6 +1,7 @@
 //! Setting, reading, listing and deleting, and what the journal says of it.
 
 use palyra_common::error::ErrorCode;
+use palyra_storage::once::{Key, Made, Once};
 use palyra_storage::{Sql, sql};
 use palyra_vault::{MAX_VALUE_BYTES, SecretString, VERSIONS_KEPT};
 
@@ -18,6 +19,7 @@ on_every_engine!(
     a_read_that_cannot_be_recorded_fails,
     sets_at_the_same_time_all_count,
     a_full_vault_takes_no_more,
+    a_value_that_is_gone_is_not_told_to_be_the_one_that_was_stored,
 );
 
 async fn a_secret_is_read_as_it_was_set(world: World) {
@@ -209,3 +211,26 @@ async fn a_full_vault_takes_no_more(world: World) {
 }
 
 const EMPTY: Sql = sql!("DELETE FROM secrets WHERE scope = 'skill:filler'");
+
+/// Nobody can tell whether the request with the key is the same, so it is not told to be.
+async fn a_value_that_is_gone_is_not_told_to_be_the_one_that_was_stored(world: World) {
+    let put = async |value: &str| {
+        let once = Once::new("secret.set", Key::parse("a-key").unwrap(), b"global/key");
+        world.vault.set_once(&name("global/key"), value.into(), Some(once), &anna()).await
+    };
+    let check_refused = async || {
+        for value in ["first value", "second value"] {
+            let refused = put(value).await.unwrap_err();
+            assert_eq!(refused.code(), ErrorCode::CommonConflict, "{refused}");
+        }
+    };
+    assert_eq!(put("first value").await.unwrap(), Made::Now(1));
+    assert_eq!(put("first value").await.unwrap(), Made::Before(1));
+    for at in 0..VERSIONS_KEPT {
+        world.set("global/key", &format!("later value {at}")).await;
+    }
+    check_refused().await;
+    world.vault.delete(&name("global/key"), &anna()).await.unwrap();
+    check_refused().await;
+    assert!(world.list().await.is_empty());
+}
