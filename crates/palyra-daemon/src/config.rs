@@ -125,9 +125,9 @@ pub(crate) struct HttpConfig {
     #[schemars(with = "String")]
     pub(crate) request_timeout: Duration,
     /// How long requests under way may go on when the daemon is asked to stop. Everything else that it
-    /// has to finish may take 30 s more; then it ends as after a crash, which loses nothing. With 30 s
-    /// or more here, `palyra daemon stop` needs a longer --wait, and a systemd unit a longer
-    /// TimeoutStopSec than 60.
+    /// has to finish may take 30 s more; then it ends as after a crash, which loses nothing
+    /// that was accepted. With 30 s or more here, `palyra daemon stop` needs a longer --wait, and a
+    /// systemd unit a longer TimeoutStopSec than 60.
     #[schemars(with = "String")]
     pub(crate) drain_timeout: Duration,
     /// Whether /metrics can be read without a login.

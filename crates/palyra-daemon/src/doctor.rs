@@ -18,7 +18,7 @@ use palyra_vault::KeyState;
 
 use crate::app::App;
 use crate::config::{self, Given};
-use crate::ready;
+use crate::ready::key::{self, Key};
 pub(crate) use preflight::run as preflight;
 
 /// A database that takes longer than this for one small write makes everything slow.
@@ -112,25 +112,30 @@ async fn leases(app: &App) -> Check {
 }
 
 async fn vault(app: &App) -> Check {
-    let key = ready::vault_key(app).await;
+    let key = key::look(app).await;
     let source = app.vault.key_source();
     match key {
-        Ok(Some(KeyState::Usable(id))) => {
+        Key::Found(KeyState::Usable(id)) => {
             check("vault", CheckState::Ok, format!("the master key {id} is there, from {source}"))
         }
-        Ok(Some(KeyState::Kept(id, stand_in))) => {
+        Key::Found(KeyState::Kept(id, stand_in)) => {
             let seen = format!("the master key {id} is there, from {stand_in}");
             advised(check("vault", CheckState::Warning, seen), stand_in.advice())
         }
-        Ok(None) => {
-            let slow = check("vault", CheckState::Warning, ready::slow_key(app));
-            advised(slow, "Look whether it waits for somebody, and at the log.")
+        Key::Doubtful { id, why } => {
+            let seen = format!("the master key {id} is in memory; {why}");
+            let slow = check("vault", CheckState::Warning, seen);
+            advised(
+                slow,
+                "Look whether it waits for somebody, and at the log. Do not stop the daemon before it \
+                 is known whether the next start finds the key.",
+            )
         }
-        Ok(Some(KeyState::NotMade)) => {
+        Key::Found(KeyState::NotMade) => {
             let seen = format!("no secret yet; with the first one the key comes from {source}");
             check("vault", CheckState::Ok, seen)
         }
-        Err(envelope) => {
+        Key::Unusable(envelope) => {
             let failed = check("vault", CheckState::Failed, envelope.to_string());
             advised(failed, envelope.recovery_hint())
         }

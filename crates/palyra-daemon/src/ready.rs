@@ -1,11 +1,13 @@
 //! Whether every part is ready.
 
+pub(crate) mod key;
+
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
+use palyra_common::StableErrorEnvelope;
 use palyra_common::api::Readiness;
 use palyra_common::time::Timestamp;
-use palyra_common::{ErrorCode, StableErrorEnvelope};
 use palyra_gateway::Counts;
 use palyra_storage::EngineKind;
 use palyra_vault::KeyState;
@@ -13,6 +15,7 @@ use tokio::sync::Mutex;
 
 use crate::app::{App, Live};
 use crate::doctor::checks;
+use key::Key;
 
 /// How long the parts may take to answer.
 const PATIENCE: Duration = Duration::from_secs(2);
@@ -38,6 +41,8 @@ pub(crate) struct Look {
     pub(crate) key_source: String,
     /// The key, if it can be used.
     pub(crate) key_id: Option<String>,
+    /// Why it is not known whether the key is anywhere but in memory.
+    pub(crate) key_doubt: Option<String>,
     /// Whether a copy of the key is used, because it is not where it belongs.
     key_is_a_copy: bool,
     /// Why secrets cannot be used.
@@ -50,7 +55,26 @@ pub(crate) struct Look {
 
 impl Look {
     fn is_well(&self) -> bool {
-        self.waiting_for.is_empty() && self.vault.is_none() && !self.key_is_a_copy
+        let is_key_well = self.vault.is_none() && self.key_doubt.is_none() && !self.key_is_a_copy;
+        self.waiting_for.is_empty() && is_key_well
+    }
+
+    /// Takes in what was seen of the key.
+    fn see(&mut self, app: &App, key: Key) {
+        match key {
+            Key::Found(KeyState::Usable(id)) => self.key_id = Some(id.to_string()),
+            Key::Found(KeyState::Kept(id, _)) => {
+                (self.key_id, self.key_is_a_copy) = (Some(id.to_string()), true);
+            }
+            Key::Found(KeyState::NotMade) => {}
+            Key::Doubtful { id, why } => {
+                (self.key_id, self.key_doubt) = (Some(id.to_string()), Some(why));
+            }
+            Key::Unusable(problem) => {
+                self.vault = Some(problem);
+                self.vault_failed_at = app.vault.failed_at().or_else(|| Some(app.clock.now()));
+            }
+        }
     }
 }
 
@@ -123,18 +147,6 @@ pub(crate) async fn fresh(app: &App) -> std::sync::Arc<Look> {
     cache.last.load()
 }
 
-/// How the master key is, unless its source takes too long: it may be a program that waits, or a
-/// keyring that asks somebody.
-pub(crate) async fn vault_key(app: &App) -> Result<Option<KeyState>, StableErrorEnvelope> {
-    let checked = tokio::time::timeout(PATIENCE, app.vault.check()).await.ok().transpose();
-    checked.map_err(|error| error.envelope())
-}
-
-/// What is said of a source that takes too long.
-pub(crate) fn slow_key(app: &App) -> String {
-    format!("{} did not answer within {} s", app.vault.key_source(), PATIENCE.as_secs())
-}
-
 async fn look(app: &App) -> Look {
     let changes = app.last_look.changes();
     let mut look = Look { began: Some(Instant::now()), changes, ..Look::default() };
@@ -144,31 +156,15 @@ async fn look(app: &App) -> Look {
         let logged_in = app.identity.owner_has_logged_in().await.ok()?;
         Some((schema, has_owner, logged_in, Counts::read(&app.db).await.ok()?))
     };
+    // Secrets that cannot be read stop those who need them and nothing else.
     match tokio::time::timeout(PATIENCE, database).await {
         Ok(Some(found)) => {
             (look.schema, look.has_owner, look.owner_logged_in, look.work) = found;
+            look.see(app, key::look(app).await);
         }
-        Ok(None) | Err(_) => look.waiting_for.push("database".into()),
-    }
-    if look.waiting_for.is_empty() {
-        // Secrets that cannot be read stop those who need them and nothing else.
-        match vault_key(app).await {
-            Ok(Some(KeyState::Usable(id))) => look.key_id = Some(id.to_string()),
-            Ok(Some(KeyState::Kept(id, _))) => {
-                (look.key_id, look.key_is_a_copy) = (Some(id.to_string()), true);
-            }
-            Ok(Some(KeyState::NotMade)) => {}
-            Ok(None) => {
-                let slow = StableErrorEnvelope::new(ErrorCode::VaultNoKey, slow_key(app));
-                look.vault = Some(slow);
-            }
-            Err(problem) => {
-                look.vault = Some(problem);
-                look.vault_failed_at = app.vault.failed_at();
-            }
-        }
-        if look.vault.is_some() {
-            look.vault_failed_at.get_or_insert(app.clock.now());
+        Ok(None) | Err(_) => {
+            look.waiting_for.push("database".into());
+            look.see(app, key::without_database(app).await);
         }
     }
     // After the key, of which it may tell something.

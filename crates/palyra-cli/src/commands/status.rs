@@ -2,7 +2,7 @@
 
 use palyra_client::ClientError;
 use palyra_common::ErrorCode;
-use palyra_common::api::{RunsStatus, Status};
+use palyra_common::api::{RunsStatus, Status, VaultStatus};
 
 use crate::commands::daemon::holder::Unheard;
 use crate::commands::daemon::running::{self, Seen};
@@ -26,7 +26,8 @@ pub(crate) async fn run(context: &Context) -> Outcome {
         heard(context).await?
     };
     context.out().show(&status, text)?;
-    let is_well = status.ready && status.vault.problem.is_none();
+    let is_vault_well = status.vault.problem.is_none() && status.vault.doubt.is_none();
+    let is_well = status.ready && is_vault_well;
     if is_well { Ok(()) } else { Err(Failure::Faults) }
 }
 
@@ -85,19 +86,21 @@ fn owner(status: &Status) -> Cell {
 }
 
 fn vault(status: &Status) -> Cell {
-    match &status.vault.problem {
-        None => match &status.vault.key_id {
-            Some(id) => {
-                format!("usable, with the key {id} from {}", status.vault.key_source).into()
-            }
-            None => {
-                let source = &status.vault.key_source;
-                format!("no secret yet; the first one makes the key, from {source}").into()
-            }
-        },
-        Some(problem) => {
-            let seen = status.vault.problem_seen_at.map(|at| format!(" (seen at {at})"));
-            Cell::toned(Tone::Bad, format!("{problem}{}", seen.unwrap_or_default()))
-        }
+    let VaultStatus { key_source, key_id, doubt, problem, problem_seen_at } = &status.vault;
+    if let Some(problem) = problem {
+        let seen = problem_seen_at.map(|at| format!(" (seen at {at})"));
+        return Cell::toned(Tone::Bad, format!("{problem}{}", seen.unwrap_or_default()));
+    }
+    if let Some(doubt) = doubt {
+        let told = format!("whether the next start finds the key is not known: {doubt}");
+        return Cell::toned(Tone::Bad, told);
+    }
+    let is_away = status.waiting_for.iter().any(|part| part == "database");
+    match key_id {
+        // The secrets are in the database.
+        Some(id) if is_away => format!("the key {id} is there, from {key_source}").into(),
+        Some(id) => format!("usable, with the key {id} from {key_source}").into(),
+        None if is_away => "not known while the database is away".into(),
+        None => format!("no secret yet; the first one makes the key, from {key_source}").into(),
     }
 }

@@ -13,6 +13,7 @@ mod hints;
 mod json;
 mod master_key;
 mod once;
+mod postgres_away;
 mod runs;
 mod secrets;
 mod service;

@@ -90,6 +90,10 @@ pub struct VaultStatus {
     /// The id of the key, if it is there and the right one; absent before the first secret.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub key_id: Option<String>,
+    /// Why it is not known whether the key is anywhere but in the memory of this daemon, so that all
+    /// secrets may be lost with it; absent when it is known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub doubt: Option<String>,
     /// Why secrets cannot be used; absent when they can.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub problem: Option<StableErrorEnvelope>,

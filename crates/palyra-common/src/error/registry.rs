@@ -111,7 +111,7 @@ error_codes! {
         hint: "Listen on a loopback address such as 127.0.0.1:7142 and put a reverse proxy before it.";
     DaemonStopped = "daemon/stopped", Final,
         means: "the daemon stopped before its work was finished, because it was asked twice or that took too long",
-        hint: "Nothing is lost: what was accepted is written down, and what was under way is settled by the next start as after a crash. If it took too long, look whether the database can be reached and written to; the log says what waits for it. Start the daemon again.";
+        hint: "What was accepted is written down, and what was under way is settled by the next start as after a crash. A master key that only this daemon still had (`vault/key_only_in_memory`) went with it: bring that back before secrets are needed. If it took too long, look whether the database can be reached and written to; the log says what waits for it. Start the daemon again.";
     DaemonFailed = "daemon/failed", Final,
         means: "the daemon could not start or could not go on",
         hint: "Put right what the message names and start again. If it names nothing that you can change, report it with the log.";

@@ -16,6 +16,8 @@ use crate::store::vault_keys::{self, StoredKey};
 #[derive(Clone)]
 pub(super) struct Held {
     key: Arc<MasterKey>,
+    /// What the database has of it, which may be away when it is needed.
+    stored: Arc<StoredKey>,
     /// Given by the operator in a rotation, who sees to it that its source has it at the next start:
     /// the source of now has nothing to say about it.
     is_ahead: bool,
@@ -40,13 +42,18 @@ impl Vault {
         self.0.held.read().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    pub(super) fn hold(&self, key: Arc<MasterKey>) {
-        self.keep_in_memory(Held { key, is_ahead: false });
+    /// What the database had of the key in memory.
+    pub(super) fn stored_of_held(&self) -> Option<Arc<StoredKey>> {
+        self.in_memory().map(|held| held.stored)
+    }
+
+    pub(super) fn hold(&self, key: Arc<MasterKey>, stored: StoredKey) {
+        self.keep_in_memory(Held { key, stored: Arc::new(stored), is_ahead: false });
     }
 
     /// Holds a key that its source has at the next start only.
-    pub(super) fn hold_ahead(&self, key: Arc<MasterKey>) {
-        self.keep_in_memory(Held { key, is_ahead: true });
+    pub(super) fn hold_ahead(&self, key: Arc<MasterKey>, stored: StoredKey) {
+        self.keep_in_memory(Held { key, stored: Arc::new(stored), is_ahead: true });
     }
 
     fn keep_in_memory(&self, held: Held) {
@@ -124,7 +131,12 @@ impl Vault {
         Err(key_keeps_changing())
     }
 
-    async fn fetch(&self, stored: &StoredKey, to: Purpose) -> Result<Arc<MasterKey>, VaultError> {
+    /// The key of `stored`, from memory or from its source. No database is asked.
+    pub(super) async fn fetch(
+        &self,
+        stored: &StoredKey,
+        to: Purpose,
+    ) -> Result<Arc<MasterKey>, VaultError> {
         let held = self.in_memory().filter(|held| held.key.id == stored.id);
         if let Some(held) = &held
             && (to == Purpose::Open || held.is_ahead || !self.asks_again())
@@ -136,7 +148,7 @@ impl Vault {
             (Ok(Some((_, instead))), Some(held)) => Ok((held.key.clone(), instead)),
             (Ok(Some((key, instead))), None) => {
                 let key = Arc::new(key);
-                self.hold(key.clone());
+                self.hold(key.clone(), stored.clone());
                 Ok((key, instead))
             }
             (given, Some(_)) => Err(ask::only_in_memory(source, stored, given.err())),
@@ -179,6 +191,7 @@ impl Vault {
         let stored = describe_key(&key, source.word(), &derivation);
         palyra_storage::crash_point!("vault.make.key_written");
         let entry = self.entry("vault.master_created", format!("vault-key:{}", key.id), by);
+        let made = stored.clone();
         let insert = move |tx: &mut Tx<'_>| {
             if let Some(lost) = &lost {
                 let unused = vault_keys::fence(tx, lost)? && !secrets::any(tx)?;
@@ -194,7 +207,7 @@ impl Vault {
             Ok(true)
         };
         if self.0.db.try_write::<_, VaultError, _>(insert).await? {
-            self.hold(key.clone());
+            self.hold(key.clone(), made);
             return Ok(key);
         }
         // Another node was first. With a shared source it made the same key, under another name.

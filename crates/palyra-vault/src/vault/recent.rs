@@ -1,14 +1,14 @@
 //! What came of asking for the key a moment ago, for those who only want to know how it is: anybody
 //! may have them ask, and a passphrase costs a computation, a command or a keyring a program.
 
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use palyra_common::time::{Duration, Timestamp};
 
 use super::keys::Purpose;
 use super::{StandIn, Vault};
 use crate::VaultError;
-use crate::key::KeyId;
+use crate::key::{KeyId, MasterKey};
 use crate::source::{KeyProblem, Source, blocking, file};
 use crate::store::vault_keys;
 
@@ -45,13 +45,34 @@ impl Vault {
     pub async fn check(&self) -> Result<KeyState, VaultError> {
         match self.0.db.read(vault_keys::in_use).await? {
             Some(stored) => {
-                let id = self.usable(stored.id).await?;
-                Ok(match self.stand_in(Some(&id)) {
-                    Some(stand_in) => KeyState::Kept(id, stand_in),
-                    None => KeyState::Usable(id),
-                })
+                let vault = self.clone();
+                let asking = async move { vault.load_alone(Purpose::Lock).await };
+                Ok(self.state_of(self.usable(stored.id, asking).await?))
             }
             None => self.source().map(|_| KeyState::NotMade),
+        }
+    }
+
+    /// The same of the key in memory, for when the database does not answer: whether a restart would
+    /// find it. Nobody but its source is asked. `None`: there is none in memory, so none can go with
+    /// this process.
+    pub async fn check_held(&self) -> Result<Option<KeyState>, VaultError> {
+        let Some(stored) = self.stored_of_held() else { return Ok(None) };
+        let (vault, id) = (self.clone(), stored.id.clone());
+        let asking = async move { vault.fetch(&stored, Purpose::Lock).await };
+        Ok(Some(self.state_of(self.usable(id, asking).await?)))
+    }
+
+    /// The id of the key in memory, if there is one.
+    pub fn held_id(&self) -> Option<KeyId> {
+        self.held().map(|key| key.id.clone())
+    }
+
+    /// How a key is that can be had.
+    fn state_of(&self, id: KeyId) -> KeyState {
+        match self.stand_in(Some(&id)) {
+            Some(stand_in) => KeyState::Kept(id, stand_in),
+            None => KeyState::Usable(id),
         }
     }
 
@@ -71,8 +92,13 @@ impl Vault {
         *self.0.recent.0.lock().unwrap_or_else(PoisonError::into_inner) = failure;
     }
 
-    /// The id of the key in use, if it can be had; `needed` was the one a moment ago.
-    async fn usable(&self, needed: KeyId) -> Result<KeyId, VaultError> {
+    /// The id of the key in use, if it can be had; `needed` was the one a moment ago. `asking` gets it
+    /// from its source.
+    async fn usable(
+        &self,
+        needed: KeyId,
+        asking: impl Future<Output = Result<Arc<MasterKey>, VaultError>> + Send + 'static,
+    ) -> Result<KeyId, VaultError> {
         let is_held = self.held().is_some_and(|held| held.id == needed);
         if is_held && !self.is_in_doubt(&needed).await {
             return Ok(needed);
@@ -81,12 +107,11 @@ impl Vault {
         if let Some(error) = self.failed_just_now(&needed) {
             return Err(error);
         }
-        let vault = self.clone();
         // Whoever checks may lose patience. The source is asked to the end nevertheless, or the next
         // check would begin anew.
         let asking = tokio::spawn(async move {
             let _alone = alone;
-            vault.load_alone(Purpose::Lock).await.map(|key| key.id.clone())
+            asking.await.map(|key| key.id.clone())
         });
         asking.await.unwrap_or(Err(VaultError::NoKey(KeyProblem::Stopped)))
     }

@@ -171,8 +171,8 @@ impl Vault {
         };
         crash_point!("vault.rotate.committed");
         match next.waiting {
-            Some(_) => self.hold(next.key.clone()),
-            None => self.hold_ahead(next.key.clone()),
+            Some(_) => self.hold(next.key.clone(), next.stored.clone()),
+            None => self.hold_ahead(next.key.clone(), next.stored.clone()),
         }
         let key_id = next.key.id.clone();
         let (key_file, next) = self.settle(next).await;

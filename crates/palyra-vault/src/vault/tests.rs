@@ -31,7 +31,8 @@ async fn nothing_is_locked_with_a_key_of_the_past() {
     let name: SecretName = "global/key".parse().unwrap();
     let by = Actor { by: Principal::owner(), credential: None, origin: "test".into() };
     vault.set(&name, "first value".into(), &by).await.unwrap();
-    let old = vault.held().unwrap();
+    let (old, stored) = (vault.held().unwrap(), vault.stored_of_held().unwrap());
+    let stored = stored.as_ref().clone();
     vault.rotate_master(NewMaster::Generated, &by).await.unwrap();
 
     let entry = vault.entry("secret.set", audit::subject(&name), &by);
@@ -44,7 +45,7 @@ async fn nothing_is_locked_with_a_key_of_the_past() {
 
     // One that reads finds the new key.
     let reading = Use { by: Principal::owner(), purpose: "test".into(), origin: "test".into() };
-    vault.hold(old);
+    vault.hold(old, stored);
     assert_eq!(vault.get(&name, &reading).await.unwrap().expose(), "first value");
     assert_eq!(vault.list(None, PAGE_LIMIT).await.unwrap().secrets[0].versions.len(), 1);
 }

@@ -17,6 +17,7 @@ on_every_engine!(
     a_lost_key_that_nothing_needs_is_made_anew,
     a_passphrase_file_is_looked_at_too,
     a_new_passphrase_is_used_until_the_next_start,
+    the_key_in_memory_is_looked_at_without_the_database,
 );
 
 fn write(path: &Path, content: &str, mode: u32) {
@@ -148,4 +149,21 @@ async fn a_new_passphrase_is_used_until_the_next_start(world: World) {
         write(&config.passphrase_file, new, 0o600);
         assert_eq!(get(&world.vault_with(&config).await, "global/key").await.unwrap(), new);
     }
+}
+
+async fn the_key_in_memory_is_looked_at_without_the_database(world: World) {
+    assert_eq!(world.vault.check_held().await.unwrap(), None);
+    world.set("global/key", "value").await;
+    let from_passphrase = world.vault_with(&passphrase(&world)).await;
+    assert_eq!(from_passphrase.check_held().await.unwrap(), None, "it could not be had");
+    let usable = world.vault.check().await.unwrap();
+    let (file, away) = (world.key_file(), world.folder.path().join("away"));
+    world.db.close().await;
+    assert!(world.vault.check().await.is_err());
+    assert_eq!(world.vault.check_held().await.unwrap(), Some(usable.clone()));
+    std::fs::rename(&file, &away).unwrap();
+    let lost = world.vault.check_held().await.unwrap_err().envelope();
+    assert_eq!(lost.code(), IN_MEMORY, "{lost:?}");
+    std::fs::rename(&away, &file).unwrap();
+    assert_eq!(world.vault.check_held().await.unwrap(), Some(usable));
 }

@@ -345,3 +345,27 @@ async fn nothing_in_the_audit_trail_has_a_zero_in_it() {
         assert_eq!((told.status, told.body.as_str()), (StatusCode::OK, r#"{"items":[]}"#));
     }
 }
+
+/// A key file on a disk that does not answer, as that of another machine: reading it takes for ever.
+#[tokio::test]
+async fn a_key_whose_source_hangs_is_not_called_lost() {
+    let house = House::open().await;
+    let by = Actor { by: Principal::owner(), credential: None, origin: "test".into() };
+    let name = "global/x".parse().unwrap();
+    house.app.vault.set(&name, "geheim".into(), &by).await.unwrap();
+    let file = house.app.place.data_dir.join("master.key");
+    std::fs::remove_file(&file).unwrap();
+    let made = std::process::Command::new("mkfifo").arg(&file).status().unwrap();
+    assert!(made.success());
+    let told = house.ask(Door::Local, "GET", "/admin/v1/status", ("accept", "*/*")).await;
+    // Whoever reads it gets an end.
+    let release = std::fs::OpenOptions::new().write(true).open(&file).unwrap();
+    let status: Value = serde_json::from_str(&told.body).unwrap();
+    let doubt = format!("the key file {} did not answer within 2 s", file.display());
+    assert_eq!(status["vault"]["doubt"], doubt, "{status}");
+    assert!(status["vault"]["problem"].is_null(), "{status}");
+    assert!(status["vault"]["key_id"].is_string(), "{status}");
+    // Not before nobody can find it any more.
+    std::fs::remove_file(&file).unwrap();
+    drop(release);
+}

@@ -32,6 +32,7 @@ pub(crate) async fn status(State(app): State<App>, caller: Caller) -> Answer<Jso
         vault: VaultStatus {
             key_source: ready.key_source.clone(),
             key_id: ready.key_id.clone(),
+            doubt: ready.key_doubt.clone(),
             problem: ready.vault.clone(),
             problem_seen_at: ready.vault_failed_at,
         },
