@@ -34,10 +34,12 @@ pub(crate) struct Look {
     at: Option<Instant>,
     /// How often the parts had changed when it began.
     changes: u64,
-    pub(crate) schema: i64,
-    pub(crate) has_owner: bool,
-    pub(crate) owner_logged_in: bool,
-    pub(crate) work: Counts,
+    /// None while the database is away and it was not seen before; so are the next two.
+    pub(crate) schema: Option<i64>,
+    pub(crate) has_owner: Option<bool>,
+    pub(crate) owner_logged_in: Option<bool>,
+    /// None while the database is away: other nodes go on.
+    pub(crate) work: Option<Counts>,
     pub(crate) key_source: String,
     /// The key, if it can be used.
     pub(crate) key_id: Option<String>,
@@ -57,6 +59,13 @@ impl Look {
     fn is_well(&self) -> bool {
         let is_key_well = self.vault.is_none() && self.key_doubt.is_none() && !self.key_is_a_copy;
         self.waiting_for.is_empty() && is_key_well
+    }
+
+    /// Takes over from an earlier look what still holds: an owner may have come since, and none goes.
+    fn keep(&mut self, before: &Self) {
+        self.schema = before.schema;
+        self.has_owner = before.has_owner.filter(|has| *has);
+        self.owner_logged_in = before.owner_logged_in.filter(|has| *has);
     }
 
     /// Takes in what was seen of the key.
@@ -153,16 +162,18 @@ async fn look(app: &App) -> Look {
     let database = async {
         let schema = app.db.schema().await.map(|schema| schema.version).ok()?;
         let has_owner = app.identity.has_owner().await.ok()?;
-        let logged_in = app.identity.owner_has_logged_in().await.ok()?;
-        Some((schema, has_owner, logged_in, Counts::read(&app.db).await.ok()?))
+        let owner_logged_in = app.identity.owner_has_logged_in().await.ok()?;
+        Some((schema, has_owner, owner_logged_in, Counts::read(&app.db).await.ok()?))
     };
     // Secrets that cannot be read stop those who need them and nothing else.
     match tokio::time::timeout(PATIENCE, database).await {
-        Ok(Some(found)) => {
-            (look.schema, look.has_owner, look.owner_logged_in, look.work) = found;
+        Ok(Some((schema, has_owner, logged_in, work))) => {
+            (look.schema, look.work) = (Some(schema), Some(work));
+            (look.has_owner, look.owner_logged_in) = (Some(has_owner), Some(logged_in));
             look.see(app, key::look(app).await);
         }
         Ok(None) | Err(_) => {
+            look.keep(&app.last_look.last.load());
             look.waiting_for.push("database".into());
             look.see(app, key::without_database(app).await);
         }

@@ -56,7 +56,7 @@ pub(crate) fn text(out: &Output, status: &Status) -> String {
     table.field("process", format!("{}, since {}", status.pid, status.started_at));
     table.field("profile", status.profile.as_str());
     table.field("data", status.data_dir.as_str());
-    table.field("storage", format!("{}, schema {}", status.engine, status.schema));
+    table.field("storage", format!("{}, {}", status.engine, schema(status)));
     table.field("http", format!("http://{}", status.http));
     table.field("grpc", status.grpc.as_str());
     table.field("owner", owner(status));
@@ -65,8 +65,12 @@ pub(crate) fn text(out: &Output, status: &Status) -> String {
     format!("{head}\n{}", table.render(out))
 }
 
+/// What is said of what only the database tells.
+const AWAY: &str = "not known while the database is away";
+
 fn runs(status: &Status) -> Cell {
-    let RunsStatus { queued, running, waiting_for_approval, paused, approvals } = status.runs;
+    let Some(runs) = status.runs else { return AWAY.into() };
+    let RunsStatus { queued, running, waiting_for_approval, paused, approvals } = runs;
     let told = format!("{} under way, {paused} paused", queued + running);
     match approvals.max(waiting_for_approval) {
         0 => told.into(),
@@ -77,11 +81,24 @@ fn runs(status: &Status) -> Cell {
     }
 }
 
+fn schema(status: &Status) -> String {
+    match status.schema {
+        Some(schema) => format!("schema {schema}"),
+        None => format!("schema {AWAY}"),
+    }
+}
+
 fn owner(status: &Status) -> Cell {
     match (status.has_owner, status.owner_logged_in) {
-        (true, true) => "has logged in".into(),
-        (true, false) => "has not logged in yet; `palyra dashboard` gives a link".into(),
-        (false, _) => Cell::toned(Tone::Doubtful, "there is none yet; run `palyra dashboard`"),
+        (Some(true), Some(true)) => "has logged in".into(),
+        (Some(true), Some(false)) => {
+            "has not logged in yet; `palyra dashboard` gives a link".into()
+        }
+        (Some(false), _) => {
+            Cell::toned(Tone::Doubtful, "there is none yet; run `palyra dashboard`")
+        }
+        (Some(true), None) => format!("there is one; whether they have logged in is {AWAY}").into(),
+        (None, _) => AWAY.into(),
     }
 }
 
@@ -100,7 +117,7 @@ fn vault(status: &Status) -> Cell {
         // The secrets are in the database.
         Some(id) if is_away => format!("the key {id} is there, from {key_source}").into(),
         Some(id) => format!("usable, with the key {id} from {key_source}").into(),
-        None if is_away => "not known while the database is away".into(),
+        None if is_away => AWAY.into(),
         None => format!("no secret yet; the first one makes the key, from {key_source}").into(),
     }
 }

@@ -87,3 +87,16 @@ fn a_key_that_cannot_be_looked_at_is_not_stopped_for() {
     assert!(told.contains("did not answer within 2 s"), "{told}");
     house.world.palyra(&["daemon", "stop", "--yes"]).expect(0);
 }
+
+#[test]
+fn what_is_not_known_is_not_made_up() {
+    let mut house = House::start(QUICK);
+    house.lose_the_database();
+    let told = house.world.palyra(&["status"]).expect(7).out;
+    for false_now in ["schema 0", "there is none yet", "no secret yet", "0 under way"] {
+        assert!(!told.contains(false_now), "{told}");
+    }
+    assert!(told.contains("not known while the database is away"), "{told}");
+    // Nothing is lost with a daemon that has no key.
+    house.world.palyra(&["daemon", "stop"]).expect(0);
+}

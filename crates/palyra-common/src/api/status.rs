@@ -42,23 +42,27 @@ pub struct Status {
     pub data_dir: String,
     /// `sqlite` or `postgres`.
     pub engine: String,
-    /// The version of the schema.
-    pub schema: i64,
+    /// The version of the schema. While the database is away, it is told as it was last seen, and
+    /// absent if it never was.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub schema: Option<i64>,
     /// The address of the console and the HTTP API.
     pub http: String,
     /// The address of the gRPC API.
     pub grpc: String,
     /// Whether there is an owner: somebody has logged in, or made a link or a token on the daemon's
-    /// own machine.
-    pub has_owner: bool,
-    /// Whether the owner has ever logged in.
-    #[serde(default)]
-    pub owner_logged_in: bool,
+    /// own machine. Absent while the database is away and none was seen before.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub has_owner: Option<bool>,
+    /// Whether the owner has ever logged in. Absent while the database is away and that was not seen
+    /// before.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub owner_logged_in: Option<bool>,
     /// The vault.
     pub vault: VaultStatus,
-    /// What agents do, on all nodes.
-    #[serde(default)]
-    pub runs: RunsStatus,
+    /// What agents do, on all nodes; absent while the database is away.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub runs: Option<RunsStatus>,
     /// Whether every part is ready.
     pub ready: bool,
     /// The parts that are not, by name.

@@ -52,10 +52,14 @@ pub(crate) async fn front(app: &App, access: &Access) -> Response {
         [] => "ready".to_owned(),
         parts => format!("waiting for {}", parts.join(", ")),
     };
+    let schema = match ready.schema {
+        Some(schema) => format!("schema {schema}"),
+        None => "schema not known while it is away".into(),
+    };
     let rows = [
         ("State", state),
         ("Version", env!("CARGO_PKG_VERSION").into()),
-        ("Database", format!("{}, schema {}", app.db.engine().as_str(), ready.schema)),
+        ("Database", format!("{}, {schema}", app.db.engine().as_str())),
         ("Since", app.started_at.to_string()),
         ("You are", format!("{} ({})", access.principal, access.role)),
     ];

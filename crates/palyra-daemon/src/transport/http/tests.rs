@@ -346,6 +346,40 @@ async fn nothing_in_the_audit_trail_has_a_zero_in_it() {
     }
 }
 
+/// What was read before is told, and what nobody here knows is not made up.
+#[tokio::test]
+async fn the_status_makes_nothing_up_while_the_database_is_away() {
+    let house = House::open().await;
+    let look = async || {
+        let told = house.ask(Door::Local, "GET", "/admin/v1/status", ("accept", "*/*")).await;
+        serde_json::from_str::<Value>(&told.body).unwrap()
+    };
+    house.handoff_link().await;
+    let before = look().await;
+    house.app.db.close().await;
+    house.app.last_look.outdate();
+    let away = look().await;
+    assert!(away["waiting_for"].to_string().contains("database"), "{away}");
+    assert!(before["schema"].is_number(), "{before}");
+    assert_eq!(away["schema"], before["schema"], "{away}");
+    assert_eq!(away["has_owner"], true, "{away}");
+    assert_eq!(before["owner_logged_in"], false, "{before}");
+    for field in ["owner_logged_in", "runs"] {
+        assert!(away[field].is_null(), "it may have changed: {away}");
+    }
+
+    let other = House::open().await;
+    other.app.db.close().await;
+    let told = other.ask(Door::Local, "GET", "/admin/v1/status", ("accept", "*/*")).await;
+    let never: Value = serde_json::from_str(&told.body).unwrap();
+    for field in ["schema", "has_owner", "owner_logged_in", "runs"] {
+        assert!(never[field].is_null(), "{never}");
+    }
+    assert_eq!(never["vault"]["problem"]["code"], "storage/unavailable", "{never}");
+    let front = other.ask(Door::Local, "GET", "/", ("accept", "text/html")).await;
+    assert!(front.body.contains("schema not known"), "{front:?}");
+}
+
 /// A key file on a disk that does not answer, as that of another machine: reading it takes for ever.
 #[tokio::test]
 async fn a_key_whose_source_hangs_is_not_called_lost() {

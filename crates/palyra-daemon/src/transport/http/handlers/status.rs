@@ -36,7 +36,7 @@ pub(crate) async fn status(State(app): State<App>, caller: Caller) -> Answer<Jso
             problem: ready.vault.clone(),
             problem_seen_at: ready.vault_failed_at,
         },
-        runs: work(&ready.work),
+        runs: ready.work.as_ref().map(work),
         ready: ready.waiting_for.is_empty(),
         waiting_for: ready.waiting_for.clone(),
     }))
