@@ -13,8 +13,9 @@ use crate::error::{ClientError, io_kind, root_cause};
 use crate::target::Target;
 
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
-/// For all of an answer, unless a call says otherwise.
-pub const ANSWER_TIMEOUT: Duration = Duration::from_secs(30);
+/// For all of an answer, unless a call says otherwise. Longer than `http.request_timeout` where nobody
+/// has chosen that: a daemon that gives up says why, and one that has not is there.
+pub const ANSWER_TIMEOUT: Duration = Duration::from_secs(40);
 /// For the status, of which each part is given two seconds.
 pub const STATUS_TIMEOUT: Duration = Duration::from_secs(10);
 /// How long a daemon may work on an answer before it is asked whether it is there at all.

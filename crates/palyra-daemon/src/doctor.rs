@@ -7,7 +7,7 @@ mod preflight;
 mod thinking;
 
 use std::collections::BTreeMap;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use axum::body::Bytes;
 use palyra_common::api::{Check, CheckState, Doctor};
@@ -27,19 +27,36 @@ const SLOW_WRITE_MS: u128 = 250;
 /// How many secrets that cannot be opened are named.
 const NAMED: usize = 10;
 
+/// For the database: longer than `storage.retry_for` where nobody has chosen that, so that it says
+/// itself what is wrong with it. With the other checks it is less than `http.request_timeout`.
+const DATABASE_TAKES: Duration = Duration::from_secs(12);
+
+/// For each of the others, which are made at the same time.
+const CHECK_TAKES: Duration = Duration::from_secs(10);
+
 /// All checks of the running daemon.
 pub(crate) async fn inside(app: &App) -> Doctor {
     let data_dir = &app.place.data_dir;
+    let database = database(app).await;
+    let (blobs, vault, models, agents, runs, channels, owner) = tokio::join!(
+        asking("blob_round_trip", &database, blobs(app)),
+        vault(app, &database),
+        asking("models", &database, thinking::models(app)),
+        asking("agents", &database, thinking::agents(app)),
+        asking("runs", &database, thinking::runs(app)),
+        asking("channels", &database, channels::channels(app)),
+        asking("owner", &database, owner(app)),
+    );
     let checks = vec![
-        database(app).await,
-        blobs(app).await,
-        leases(app).await,
-        secrets(app, vault(app).await).await,
-        thinking::models(app).await,
-        thinking::agents(app).await,
-        thinking::runs(app).await,
-        channels::channels(app).await,
-        owner(app).await,
+        database,
+        blobs,
+        leases(app),
+        vault,
+        models,
+        agents,
+        runs,
+        channels,
+        owner,
         configuration(app),
         checks::private_folder(data_dir),
         checks::disk_space(data_dir),
@@ -57,8 +74,31 @@ pub(crate) fn advised(check: Check, advice: impl Into<String>) -> Check {
     Check { advice: Some(advice.into()), ..check }
 }
 
-/// A write and its commit, which is what every message costs.
+/// A check that asks the database. Without it, it would only wait to say the same once more.
+async fn asking(name: &str, database: &Check, made: impl Future<Output = Check>) -> Check {
+    if database.state == CheckState::Failed {
+        return check(name, CheckState::Skipped, "not looked at, because the database has failed");
+    }
+    let made = tokio::time::timeout(CHECK_TAKES, made).await;
+    made.unwrap_or_else(|_| {
+        let slow = format!("it was not done within {} s", CHECK_TAKES.as_secs());
+        let failed = check(name, CheckState::Failed, slow);
+        advised(failed, "Look at the log, and at what `storage` in the configuration leads to.")
+    })
+}
+
 async fn database(app: &App) -> Check {
+    let made = tokio::time::timeout(DATABASE_TAKES, write(app)).await;
+    made.unwrap_or_else(|_| {
+        let what = format!("it did not answer within {} s", DATABASE_TAKES.as_secs());
+        let envelope = StableErrorEnvelope::new(ErrorCode::StorageUnavailable, what);
+        let failed = check("database", CheckState::Failed, envelope.to_string());
+        advised(failed, envelope.recovery_hint())
+    })
+}
+
+/// A write and its commit, which is what every message costs.
+async fn write(app: &App) -> Check {
     let began = Instant::now();
     let name = "database";
     let lease = app.leases.try_take(&LeaseName::new("doctor")).await;
@@ -103,7 +143,7 @@ async fn blobs(app: &App) -> Check {
     }
 }
 
-async fn leases(app: &App) -> Check {
+fn leases(app: &App) -> Check {
     if *app.leases_healthy.load() {
         return check("leases", CheckState::Ok, "this node renews its leases");
     }
@@ -111,8 +151,16 @@ async fn leases(app: &App) -> Check {
     advised(failed, "Look at the log for the reason; other nodes take over meanwhile.")
 }
 
-async fn vault(app: &App) -> Check {
-    let key = key::look(app).await;
+/// How the key is, and the secrets where they can be looked at.
+async fn vault(app: &App, database: &Check) -> Check {
+    if database.state == CheckState::Failed {
+        return master_key(app, key::without_database(app).await);
+    }
+    let found = master_key(app, key::look(app).await);
+    secrets(app, found).await
+}
+
+fn master_key(app: &App, key: Key) -> Check {
     let source = app.vault.key_source();
     match key {
         Key::Found(KeyState::Usable(id)) => {
@@ -144,8 +192,9 @@ async fn vault(app: &App) -> Check {
 
 /// Adds to what is said of the vault which secrets cannot be opened.
 async fn secrets(app: &App, vault: Check) -> Check {
-    // Without its database it has failed already.
-    let damaged = app.vault.damaged().await.unwrap_or_default();
+    let damaged = tokio::time::timeout(CHECK_TAKES, app.vault.damaged()).await;
+    // Without its database that has failed already.
+    let damaged = damaged.ok().and_then(Result::ok).unwrap_or_default();
     if damaged.is_empty() {
         return vault;
     }

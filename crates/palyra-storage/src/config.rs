@@ -28,7 +28,8 @@ pub struct StorageConfig {
     pub readers: u32,
     /// How many writes, and as many reads, may wait in line. Further callers wait to be let in.
     pub queue: u32,
-    /// How long starting, and then each write, is tried again while Postgres is away.
+    /// How long starting, and then each read and write, is tried again while Postgres is away. Keep it
+    /// below `http.request_timeout`, or a request ends before it can say what is wrong.
     #[schemars(with = "String")]
     pub retry_for: Duration,
     /// How long a lease of this node lasts unless it is renewed: after that, other nodes take
@@ -60,7 +61,7 @@ impl Default for StorageConfig {
             connections: 8,
             readers: 3,
             queue: 4_096,
-            retry_for: Duration::from_secs(30),
+            retry_for: Duration::from_secs(10),
             lease_ttl: Duration::from_secs(10),
             max_bytes: 0,
             blobs: String::new(),

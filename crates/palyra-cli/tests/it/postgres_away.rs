@@ -1,5 +1,7 @@
 //! What is told, and kept from being lost, while the database does not answer.
 
+use std::io::{Read, Write};
+use std::os::unix::net::UnixStream;
 use std::path::PathBuf;
 
 use palyra_testkit::postgres::{DatabaseLocale, PostgresServer, StopMode, TestDatabase};
@@ -41,6 +43,15 @@ impl House {
         self.world.palyra_reading(&["secrets", "set", "openai"], b"geheim-8161").expect(0);
         let place = self.status()["vault"]["key_source"].as_str().unwrap().to_owned();
         place.strip_prefix("the key file ").unwrap().into()
+    }
+
+    fn get(&self, path: &str) -> String {
+        let mut stream = UnixStream::connect(self.world.data_dir().join("palyra.sock")).unwrap();
+        let ask = format!("GET {path} HTTP/1.1\r\nHost: palyra\r\nConnection: close\r\n\r\n");
+        stream.write_all(ask.as_bytes()).unwrap();
+        let mut answer = String::new();
+        stream.read_to_string(&mut answer).unwrap();
+        answer
     }
 }
 
@@ -99,4 +110,28 @@ fn what_is_not_known_is_not_made_up() {
     assert!(told.contains("not known while the database is away"), "{told}");
     // Nothing is lost with a daemon that has no key.
     house.world.palyra(&["daemon", "stop"]).expect(0);
+}
+
+/// With the limits that a user has who has chosen none.
+#[test]
+fn the_database_is_named_to_whoever_asks() {
+    let mut house = House::start("");
+    house.with_a_secret();
+    house.lose_the_database();
+    let answer = house.get("/admin/v1/secrets");
+    assert!(answer.starts_with("HTTP/1.1 503"), "{answer}");
+    assert!(answer.contains("storage/unavailable"), "{answer}");
+    let refused = house.world.palyra(&["secrets", "list", "--json"]).expect(1);
+    assert_eq!(refused.error_code(), "storage/unavailable");
+    let figures = house.get("/metrics");
+    assert!(figures.starts_with("HTTP/1.1 200"), "{figures}");
+    let report = house.world.palyra(&["doctor", "--json"]).expect(7).json();
+    let checks = report["checks"].as_array().unwrap();
+    let state = |name: &str| {
+        let found = checks.iter().find(|check| check["name"] == name);
+        found.unwrap_or_else(|| panic!("{report:#}"))["state"].as_str().unwrap().to_owned()
+    };
+    assert_eq!(state("database"), "failed", "{report:#}");
+    assert_eq!(state("vault"), "ok", "{report:#}");
+    assert_eq!(state("owner"), "skipped", "{report:#}");
 }
