@@ -196,7 +196,7 @@ fn killed_at_random(engine: Engine, platform: Platform, kills: u32) {
             let before = world.arrived().len();
             let limit = Instant::now() + LIMIT;
             // Not more than it sends in a life: what is left of hundreds of them takes hours.
-            (0..10).for_each(|_| drop(world.hand_in(&daemon)));
+            (0..10).for_each(|_| _ = world.hand_in(&daemon));
             while world.arrived().len() <= before {
                 assert!(Instant::now() < limit, "it sends nothing: {}", daemon.get(ECHO));
                 std::thread::sleep(Duration::from_millis(10));

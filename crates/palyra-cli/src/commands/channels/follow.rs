@@ -123,6 +123,7 @@ pub(crate) async fn outcome(
     let kept = state.parts.iter().find(|part| part.state != OutboxState::Delivered);
     if let Some(kept) = kept {
         out.note(&match kept.state {
+            OutboxState::Unknown if kept.due_at.is_some() => looked_for(channel),
             OutboxState::Unknown => decided_by(channel, "unknown"),
             OutboxState::Dead => decided_by(channel, "dead-letters"),
             OutboxState::Held
@@ -139,6 +140,15 @@ pub(crate) async fn outcome(
 fn decided_by(channel: &ConnectorId, list: &str) -> String {
     let channel = printable(channel.as_str());
     format!("what becomes of it is yours to decide: `palyra channels {list} list {channel}`")
+}
+
+/// What is in doubt and is looked for on the platform first.
+fn looked_for(channel: &ConnectorId) -> String {
+    let channel = printable(channel.as_str());
+    format!(
+        "it is looked for on the platform, and then sent again or yours to decide: \
+         `palyra channels show {channel}` tells more"
+    )
 }
 
 /// What a message waits for.
