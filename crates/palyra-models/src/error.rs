@@ -209,8 +209,8 @@ impl ModelError {
             // One that may be back is reason enough to try again.
             Self::AllOut { failures } => {
                 let classes = failures.iter().map(Self::retry_class);
-                let passing = classes.filter(|class| *class != RetryClass::Permanent);
-                passing.last().unwrap_or(RetryClass::Permanent)
+                let mut passing = classes.filter(|class| *class != RetryClass::Permanent);
+                passing.next_back().unwrap_or(RetryClass::Permanent)
             }
             Self::NotConfigured { .. } | Self::NoneNamed | Self::Misconfigured { .. } => {
                 RetryClass::Permanent

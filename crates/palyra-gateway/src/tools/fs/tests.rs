@@ -9,21 +9,21 @@ use crate::tool::{Arguments, ToolFault, Toolbox, Weighed};
 use crate::tools::bench;
 
 /// Knows one secret.
-struct NoSecret;
+struct OneSecret;
 
-impl NoSecret {
-    fn new() -> Arc<dyn Outgoing> {
+impl OneSecret {
+    fn shared() -> Arc<dyn Outgoing> {
         Arc::new(Self)
     }
 }
 
-impl Outgoing for NoSecret {
+impl Outgoing for OneSecret {
     fn clean(&self, text: &str) -> String {
         text.replace("correct horse battery", "[redacted]")
     }
 
     fn snapshot(&self) -> Arc<dyn Outgoing> {
-        Self::new()
+        Self::shared()
     }
 }
 
@@ -37,7 +37,8 @@ impl World {
     fn new(files: &[(&str, &str)]) -> Self {
         let folder = tempfile::tempdir().unwrap();
         let tools =
-            Toolbox::new(all(&Workspaces::new(folder.path().join("w")), &NoSecret::new())).unwrap();
+            Toolbox::new(all(&Workspaces::new(folder.path().join("w")), &OneSecret::shared()))
+                .unwrap();
         let world = Self { folder, tools };
         std::fs::create_dir_all(world.root()).unwrap();
         for (name, content) in files {
@@ -110,7 +111,7 @@ async fn strange_entries_are_shown_as_what_they_are() {
 async fn an_agent_without_files_has_an_empty_workspace() {
     let folder = tempfile::tempdir().unwrap();
     let tools =
-        Toolbox::new(all(&Workspaces::new(folder.path().join("w")), &NoSecret::new())).unwrap();
+        Toolbox::new(all(&Workspaces::new(folder.path().join("w")), &OneSecret::shared())).unwrap();
     let world = World { folder, tools };
     assert_eq!(world.done("fs.list", json!({})).await, "[the workspace is empty]");
     assert_eq!(world.done("fs.search", json!({"query": "a"})).await, "[the workspace is empty]");
