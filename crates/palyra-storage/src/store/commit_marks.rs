@@ -3,7 +3,7 @@
 
 use palyra_common::time::Timestamp;
 
-use crate::{Sql, StorageError, Tx, claim_sql, params, sql};
+use crate::{Sql, StorageError, Tx, claim_sql, lock_sql, params, sql};
 
 /// A row for a new connection, on its own before any unit.
 pub(crate) const OPEN: Sql = sql!(
@@ -20,6 +20,10 @@ pub(crate) const MARK: Sql = sql!(
          WHERE slot = $1 RETURNING 1)
      SELECT 1 / count(*) FROM marked"
 );
+
+/// Which unit is marked, after any commit under way that has marked it; nobody marks another one
+/// before this transaction has ended.
+pub(crate) const HOLD: Sql = lock_sql!("SELECT unit FROM commit_marks WHERE slot = $1");
 
 /// Takes the row away, after any commit under way that has marked it.
 pub(crate) const TAKE: Sql = sql!("DELETE FROM commit_marks WHERE slot = $1 RETURNING unit");

@@ -47,14 +47,23 @@ impl Slot {
         Ok(found.is_some_and(|row| row.get::<_, Option<&str>>(0) == Some(unit)))
     }
 
-    /// Asks, on another connection than the lost one, whether `unit` was committed.
-    pub(super) async fn take(&self, client: &Client, unit: &str) -> Result<Fate, Error> {
-        let taken = client.query_opt(commit_marks::TAKE.postgres, &[&self.name]).await?;
-        Ok(match taken {
-            Some(row) if row.get::<_, Option<&str>>(0) == Some(unit) => Fate::Committed,
-            Some(_) => Fate::NotCommitted,
-            None => Fate::Unknown,
-        })
+    /// Asks, on another connection than the lost one, whether `unit` was committed, and takes the row
+    /// away. `seen` outlives a question whose own answer was lost: what it saw while it held the row is
+    /// what the next one, which finds the row gone, has to go by.
+    pub(super) async fn take(
+        &self,
+        client: &Client,
+        unit: &str,
+        seen: &mut Option<Fate>,
+    ) -> Result<Fate, Error> {
+        client.batch_execute("BEGIN").await?;
+        if let Some(row) = client.query_opt(commit_marks::HOLD.postgres, &[&self.name]).await? {
+            let committed = row.get::<_, Option<&str>>(0) == Some(unit);
+            *seen = Some(if committed { Fate::Committed } else { Fate::NotCommitted });
+            client.execute(commit_marks::TAKE.postgres, &[&self.name]).await?;
+        }
+        client.batch_execute("COMMIT").await?;
+        Ok(seen.unwrap_or(Fate::Unknown))
     }
 }
 
@@ -69,6 +78,6 @@ pub(super) enum Fate {
     Committed,
     /// It was not committed, and never will be.
     NotCommitted,
-    /// The row is gone: somebody swept it.
+    /// The row is gone, and nobody here has taken it: somebody swept it.
     Unknown,
 }

@@ -225,10 +225,12 @@ impl Worker {
         deadline: Instant,
     ) -> Result<(), Fault> {
         let mut pause = Pause::default();
+        let mut seen = None;
         loop {
             let asked = self.runtime.block_on(async {
                 let link = self.dial.marking_link(self.node).await?;
-                let fate = answer(ANSWER_TIMEOUT, slot.take(&link.client, unit)).await?;
+                let taking = slot.take(&link.client, unit, &mut seen);
+                let fate = answer(ANSWER_TIMEOUT, taking).await?;
                 Ok::<_, Fault>((link, fate))
             });
             match asked {
