@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 use std::future::Future;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use palyra_common::ids::IncarnationId;
 use tokio::task::JoinHandle;
@@ -56,10 +56,11 @@ impl Dial {
     /// A session without a slot for commit marks: for reading, and for migrations, which make the
     /// table of marks.
     pub(crate) async fn bare_link(&self) -> Result<Link, Fault> {
+        let began = Instant::now();
         let linked = self.connect().await;
         match &linked {
             Ok(_) => self.place.found(),
-            Err(fault) if fault.again.is_some() => self.place.lost(&fault.error),
+            Err(fault) if fault.again.is_some() => self.place.lost(&fault.error, began),
             Err(_) => {}
         }
         linked

@@ -8,7 +8,7 @@
 use std::collections::BTreeSet;
 use std::future::poll_fn;
 use std::sync::{Arc, Mutex, PoisonError};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use palyra_common::ids::IncarnationId;
 use tokio::sync::{Notify, watch};
@@ -76,12 +76,13 @@ impl Doorbell {
     }
 
     async fn session(&mut self) -> Result<(), Fault> {
+        let began = Instant::now();
         let connecting = self.dial.config().connect(NoTls);
         let place = self.dial.place();
         let (client, mut connection) = match answer(PATIENCE, connecting).await {
             Ok(connected) => connected,
             Err(fault) => {
-                place.lost(&fault.at(place).error);
+                place.lost(&fault.at(place).error, began);
                 return Ok(());
             }
         };

@@ -1,7 +1,7 @@
 //! Where the server is, in words that hold neither user nor password, and whether it can be reached.
 
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Instant;
 
 use tokio_postgres::Config;
 use tokio_postgres::config::{Host, SslMode};
@@ -30,7 +30,28 @@ pub(super) fn check(config: &Config) -> Result<(), StorageError> {
 #[derive(Clone)]
 pub(crate) struct Place {
     name: Arc<str>,
-    away: Arc<AtomicBool>,
+    seen: Arc<Mutex<Seen>>,
+}
+
+/// What is known of a server.
+#[derive(Default)]
+struct Seen {
+    away: bool,
+    found_at: Option<Instant>,
+}
+
+impl Seen {
+    /// Whether it is news that an attempt which began then has failed. One that began before the server
+    /// was last found says nothing of how it is now.
+    fn is_lost(&mut self, began: Instant) -> bool {
+        let outdated = self.found_at.is_some_and(|found| began <= found);
+        !outdated && !std::mem::replace(&mut self.away, true)
+    }
+
+    fn is_found(&mut self, now: Instant) -> bool {
+        self.found_at = Some(now);
+        std::mem::take(&mut self.away)
+    }
 }
 
 impl Place {
@@ -47,16 +68,16 @@ impl Place {
         }
         let names = hosts.iter().enumerate().map(|(at, host)| format!("{host}:{}", port(at)));
         let names: Vec<String> = names.collect();
-        Self { name: names.join(", ").into(), away: Arc::default() }
+        Self { name: names.join(", ").into(), seen: Arc::default() }
     }
 
     pub(super) fn name(&self) -> &str {
         &self.name
     }
 
-    /// The server could not be reached, and is tried again.
-    pub(super) fn lost(&self, error: &StorageError) {
-        if !self.away.swap(true, Ordering::Relaxed) {
+    /// The server could not be reached by an attempt that began then, and is tried again.
+    pub(super) fn lost(&self, error: &StorageError, began: Instant) {
+        if self.seen().is_lost(began) {
             tracing::warn!(code = %error.code(), error = %describe(error), server = %self.name,
                 "Postgres cannot be reached, trying again");
         }
@@ -64,8 +85,15 @@ impl Place {
 
     /// The server could be reached.
     pub(super) fn found(&self) {
-        if self.away.swap(false, Ordering::Relaxed) {
+        if self.seen().is_found(Instant::now()) {
             tracing::info!(server = %self.name, "Postgres can be reached again");
         }
     }
+
+    fn seen(&self) -> std::sync::MutexGuard<'_, Seen> {
+        self.seen.lock().unwrap_or_else(PoisonError::into_inner)
+    }
 }
+
+#[cfg(test)]
+mod tests;
