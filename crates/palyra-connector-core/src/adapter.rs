@@ -39,7 +39,9 @@ pub trait ConnectorAdapter: Send + Sync {
     fn run(&self, context: AdapterContext, shutdown: watch::Receiver<bool>) -> Waiting<'_, End>;
 
     /// Asks for the platform's leave to send, before the attempt is written down: waiting for it
-    /// is not an attempt.
+    /// is not an attempt. Answers from what it knows, at once: whoever has to wait says until when
+    /// ([`Admission::NotBefore`]). One that has not answered after 200 ms is asked again a second
+    /// later.
     fn admit<'a>(&'a self, entry: &'a Stored) -> Waiting<'a, Admission>;
 
     /// Makes one attempt, without retries.

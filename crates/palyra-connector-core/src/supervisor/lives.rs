@@ -186,6 +186,8 @@ impl Lives {
                 // Whatever comes of the lease, nothing runs yet.
                 let started = life.state;
                 life.state = not_started(started, now + ASK_AGAIN);
+                // One that waited to be started may have lost its lease meanwhile.
+                life.held.take_if(|held| !self.shared.leases.holds(&held.lease));
                 if life.held.is_none() {
                     let name = LeaseName::new(format!("connector:{id}"));
                     let taken = self.shared.leases.try_take(&name).await?;

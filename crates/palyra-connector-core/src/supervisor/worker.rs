@@ -54,7 +54,7 @@ pub(super) async fn run(
     // One that has ended at once is asked for nothing.
     let mut end = match held_on.await {
         Ok(()) => None,
-        Err(_) => Some(reason((&mut holding).await)),
+        Err(_) => Some(unasked(reason((&mut holding).await), &stop)),
     };
     loop {
         left.try_now(&shared, &drain).await;
@@ -71,7 +71,7 @@ pub(super) async fn run(
             () = drain.progress() => {}
             () = wake.notified(), if open => {}
             () = left.due(), if open => {}
-            ended = &mut holding, if end.is_none() => end = Some(reason(ended)),
+            ended = &mut holding, if end.is_none() => end = Some(unasked(reason(ended), &stop)),
             _ = stopped.wait_for(|stop| *stop), if open => {}
         }
         drain.write().await;
@@ -130,6 +130,14 @@ fn hold(
         running.await
     });
     (holding, held_on)
+}
+
+/// Whoever ends as if asked to, and was not, has lost its connection: it waits before the next one.
+fn unasked(end: End, stop: &watch::Receiver<bool>) -> End {
+    match end {
+        End::AsAsked if !*stop.borrow() => End::Lost("it ended without being asked to".into()),
+        end => end,
+    }
 }
 
 fn reason(ended: Result<End, tokio::task::JoinError>) -> End {

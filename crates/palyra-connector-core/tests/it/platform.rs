@@ -39,6 +39,8 @@ pub(crate) enum Fault {
     PanicAtAdmission,
     /// The connection is lost at once, with a word that is not to be kept; requests would be done.
     LoseConnection,
+    /// The adapter ends at once, and says that it was asked to.
+    Leave,
     /// Refused for good, with that word.
     RejectWithCanary,
     Unauthorized,
@@ -185,6 +187,9 @@ impl ConnectorAdapter for Memory {
             if self.platform.fault(&self.id) == Fault::LoseConnection {
                 return End::Lost(with_canary());
             }
+            if self.platform.fault(&self.id) == Fault::Leave {
+                return End::AsAsked;
+            }
             self.platform.connected.fetch_add(1, Ordering::SeqCst);
             let beats = (self.id == "memory:beats").then(|| BEAT.into());
             context.connected(Connected::Anew, beats);
@@ -213,7 +218,11 @@ impl ConnectorAdapter for Memory {
         }
         Box::pin(async move {
             match self.platform.fault(&self.id) {
-                Fault::None | Fault::Random | Fault::Silent | Fault::LoseConnection => {
+                Fault::None
+                | Fault::Random
+                | Fault::Silent
+                | Fault::LoseConnection
+                | Fault::Leave => {
                     self.platform.keep(stored);
                     let native = format!("n-{}", stored.key.envelope);
                     Report::Delivered { native: native.parse::<NativeMessageId>().ok() }

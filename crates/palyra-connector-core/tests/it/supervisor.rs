@@ -39,6 +39,8 @@ on_every_engine!(
     one_that_dies_again_and_again_still_takes_over_what_was_under_way,
     who_loses_the_lease_lets_go_of_the_connection,
     who_has_lost_the_lease_tells_nothing,
+    who_loses_the_lease_while_it_waits_does_not_begin_again,
+    one_that_leaves_unasked_waits_like_one_that_was_lost,
     everybody_can_ask_how_a_connector_does,
     how_a_connector_does_is_in_the_feed,
     a_supervisor_that_works_can_be_told_from_one_that_does_not,
@@ -550,6 +552,47 @@ async fn who_loses_the_lease_lets_go_of_the_connection(world: World) {
     until("it is connected", async || connected() == 1).await;
     world.db.write(|tx| tx.execute(&STEAL, params![i64::MAX])).await.unwrap();
     until("it lets go", async || connected() == 0).await;
+    node.stop().await;
+}
+
+async fn who_loses_the_lease_while_it_waits_does_not_begin_again(world: World) {
+    fresh(&world).await;
+    let platform = Arc::new(Platform::default());
+    platform.set("memory:a", Fault::LoseConnection);
+    let node = Node::start(&world.db, &platform, Repeat::Never);
+    node.add("memory:a", "memory").await;
+    let starts = || platform.starts.lock().unwrap().get("memory:a").copied().unwrap_or_default();
+    until("it waits to be started again", async || starts() >= 2).await;
+    world.db.write(|tx| tx.execute(&STEAL, params![i64::MAX])).await.unwrap();
+    // By then a renewal has found out that the lease is gone.
+    node.works_for(TTL.try_into().unwrap()).await;
+    let before = starts();
+    platform.set("memory:a", Fault::None);
+    node.works_for(palyra_common::time::Duration::from_secs(6)).await;
+    assert_eq!(starts(), before, "it began under the lease of somebody else");
+    node.stop().await;
+}
+
+async fn one_that_leaves_unasked_waits_like_one_that_was_lost(world: World) {
+    use palyra_common::runtime_contracts::ConnectorEventKind as Kind;
+    fresh(&world).await;
+    let platform = Arc::new(Platform::default());
+    platform.set("memory:a", Fault::Leave);
+    let node = Node::start(&world.db, &platform, Repeat::Never);
+    let id = node.add("memory:a", "memory").await;
+    let kinds = async || -> Vec<Kind> {
+        let events = node.connectors.events(&id, None, 100).await.unwrap();
+        events.iter().map(|event| event.kind).collect()
+    };
+    until("its end is told", async || {
+        kinds().await.iter().any(|kind| *kind != Kind::Added && *kind != Kind::Started)
+    })
+    .await;
+    let kinds = kinds().await;
+    assert!(kinds.contains(&Kind::Lost) && !kinds.contains(&Kind::Stopped), "{kinds:?}");
+    platform.set("memory:a", Fault::None);
+    let connected = || platform.connected.load(Ordering::SeqCst);
+    until("it is connected", async || connected() == 1).await;
     node.stop().await;
 }
 
