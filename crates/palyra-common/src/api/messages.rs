@@ -15,7 +15,8 @@ pub struct NewMessage {
     /// What. Longer than one message of the platform, it goes out in several.
     #[cfg_attr(feature = "openapi", schema(min_length = 1, max_length = 32_000))]
     pub text: String,
-    /// Names it: sent again under the same name, it is one message. Without, it is given a name.
+    /// Names it: sent again under the same name, it is one message. Without, it is given a name. Names
+    /// that begin with `run-` are taken by agents.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub envelope: Option<EnvelopeId>,
 }

@@ -105,6 +105,14 @@ fn another_message_under_a_name_that_is_taken_is_refused() {
     }
 }
 
+#[test]
+fn names_of_answers_are_for_agents() {
+    let daemon = Daemon::start();
+    let message = json!({ "conversation": "general", "text": "mine", "envelope": "run-1" });
+    let refused = daemon.ask("POST", &format!("{ECHO}/messages"), &message);
+    assert_eq!((refused.status, refused.code().as_str()), (409, "common/conflict"));
+}
+
 /// Whoever types it or sends it through us; also where it stands across the cut of a long text.
 #[test]
 fn what_goes_out_holds_no_value_of_a_secret() {

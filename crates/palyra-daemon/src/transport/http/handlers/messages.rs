@@ -99,8 +99,8 @@ pub(crate) async fn send_message(
     let name = match new.envelope {
         Some(name) if name.as_str().starts_with(OF_RUNS) => {
             let what =
-                format!("names that begin with {OF_RUNS} are those of agents: choose another");
-            return Err(Refusal::new(ErrorCode::CommonInvalidInput, what));
+                format!("names that begin with {OF_RUNS} are taken by agents: choose another");
+            return Err(Refusal::new(ErrorCode::CommonConflict, what));
         }
         Some(name) => name,
         None => fresh("send")?,
