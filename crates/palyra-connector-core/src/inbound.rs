@@ -249,6 +249,16 @@ impl Inbound {
         self.db.subscribe(TOPIC)
     }
 
+    /// What was decided of a message that came in, and why.
+    pub async fn decided(
+        &self,
+        connector: &ConnectorId,
+        message: &NativeMessageId,
+    ) -> Result<Option<(InboundState, Option<RouteReason>)>, StorageError> {
+        let (connector, message) = (connector.clone(), message.clone());
+        self.db.read(move |tx| inbound_events::decided(tx, &connector, &message)).await
+    }
+
     /// How far a conversation was read.
     pub async fn cursor(
         &self,

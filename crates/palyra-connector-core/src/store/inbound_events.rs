@@ -1,6 +1,6 @@
 //! `inbound_events`: what came in, once each.
 
-use palyra_common::ids::{ConnectorId, ConversationId};
+use palyra_common::ids::{ConnectorId, ConversationId, NativeMessageId};
 use palyra_common::runtime_contracts::{InboundState, RouteReason};
 use palyra_common::time::Timestamp;
 use palyra_policy::inbound::Received;
@@ -50,6 +50,10 @@ const SAID: Sql = sql!(
     "SELECT native_message_id, sender, content, received_at, state, reason FROM inbound_events
      WHERE connector_id = $1 AND conversation = $2 AND received_at <= $3 AND content IS NOT NULL
      ORDER BY received_at DESC, native_message_id DESC LIMIT $4"
+);
+
+const DECIDED: Sql = sql!(
+    "SELECT state, reason FROM inbound_events WHERE connector_id = $1 AND native_message_id = $2"
 );
 
 const STRIP: Sql = claim_sql!(
@@ -195,6 +199,19 @@ pub(crate) fn said(
             reason: row.get::<Option<String>>(5)?.map(|_| row.parse(5)).transpose()?,
         })
     })
+}
+
+/// What was decided of a message, as long as its key is kept.
+pub(crate) fn decided(
+    tx: &mut Tx<'_>,
+    connector: &ConnectorId,
+    message: &NativeMessageId,
+) -> Result<Option<(InboundState, Option<RouteReason>)>, StorageError> {
+    let found = tx.query(&DECIDED, params![connector.as_str(), message.as_str()], |row| {
+        let reason = row.get::<Option<String>>(1)?.map(|_| row.parse(1)).transpose()?;
+        Ok((row.parse(0)?, reason))
+    })?;
+    Ok(found.into_iter().next())
 }
 
 /// Forgets the content of some messages that came in before `before`, and keeps their keys.

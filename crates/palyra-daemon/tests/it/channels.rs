@@ -105,6 +105,26 @@ fn another_message_under_a_name_that_is_taken_is_refused() {
     }
 }
 
+/// However much was said since.
+#[test]
+fn a_test_that_is_repeated_is_answered_as_it_was_decided() {
+    let daemon = Daemon::start();
+    let rule = json!({ "conversation": "quiet", "direct_messages": "deny" });
+    let rule = json!({ "channel": "echo:default", "rule": rule });
+    assert_eq!(daemon.ask("POST", "/admin/v1/router/rules", &rule).status, 201);
+    let test = |message: &str| {
+        let test = json!({ "text": "x", "message": message, "conversation": "quiet" });
+        daemon.ask("POST", &format!("{ECHO}/test"), &test).json()
+    };
+    let first = test("first");
+    assert_eq!(first["routed"], false, "{first}");
+    assert!(first["reason"].is_string(), "{first}");
+    for later in 0..201 {
+        test(&format!("later-{later}"));
+    }
+    assert_eq!(test("first"), first);
+}
+
 #[test]
 fn names_of_answers_are_for_agents() {
     let daemon = Daemon::start();

@@ -5,7 +5,7 @@ use palyra_common::api::{
     MessageState, NewMessage, Page, PartState, SaidMessage, TestMessage, TestResult,
 };
 use palyra_common::ids::{ConnectorId, ConversationId, EnvelopeId, EventId, NativeMessageId};
-use palyra_common::runtime_contracts::{InboundState, RouteReason, Scope};
+use palyra_common::runtime_contracts::{InboundState, Scope};
 use palyra_common::time::Timestamp;
 use palyra_connector_core::{
     Accepted, AuthorKind, CleanText, Content, Enqueued, Envelope, InboundEvent, Operation, Release,
@@ -207,30 +207,14 @@ async fn hand_in(
         Accepted::Decided(Taken::Ignored(reason)) => (false, Some(reason), None),
         Accepted::Later => (false, None, None),
         Accepted::Before => {
-            let (routed, reason) = decided_before(app, &id, &conversation, &message).await?;
+            let (state, reason) = app.channels.inbound.decided(&id, &message).await?.unzip();
+            let routed = state == Some(InboundState::Routed);
             let reply = if routed { reply_to(app, event).await? } else { None };
-            (routed, reason, reply)
+            (routed, reason.flatten(), reply)
         }
     };
     let message = message.to_string();
     Ok(TestResult { message, routed, reason, reply, conversation })
-}
-
-/// What was decided of a message that had come in before, if it is one of the last ones.
-async fn decided_before(
-    app: &App,
-    id: &ConnectorId,
-    conversation: &ConversationId,
-    message: &NativeMessageId,
-) -> Answer<(bool, Option<RouteReason>)> {
-    let said = app.channels.history(id, conversation, app.clock.now(), PAGE_LIMIT).await?;
-    let decided = said.into_iter().find_map(|said| match said.what {
-        What::In { state, reason, .. } if said.native.as_deref() == Some(message.as_str()) => {
-            Some((state == InboundState::Routed, reason))
-        }
-        What::In { .. } | What::Out { .. } => None,
-    });
-    Ok(decided.unwrap_or_default())
 }
 
 /// The answer to a message that had come in before, as far as the rules are the same.
