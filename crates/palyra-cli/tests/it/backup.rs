@@ -5,6 +5,7 @@ use std::io::{Read, Write};
 use std::os::unix::fs::PermissionsExt;
 use std::os::unix::net::{UnixListener, UnixStream};
 
+use palyra_testkit::fs::private_dir;
 use serde_json::Value;
 
 use crate::world::{World, ran, until};
@@ -42,7 +43,7 @@ fn a_backup_is_made_checked_and_restored() {
     let elsewhere = world.home().join("restored");
     let asked = ["--data-dir", elsewhere.to_str().unwrap(), "backup", "restore", "b.tar.gz"];
     world.palyra(&asked).expect(2);
-    std::fs::create_dir(&elsewhere).unwrap();
+    private_dir(&elsewhere).unwrap();
     std::fs::write(elsewhere.join("stray"), "stays").unwrap();
     let told = world.palyra(&[&asked[..], &["--yes"]].concat()).expect(0).out;
     for part in [key_id.as_str(), ".config/palyra/keys/", "what to do", "nothing else is"] {
@@ -236,7 +237,7 @@ fn a_backup_with_a_broken_audit_trail_is_restored_and_that_is_told() {
 
 /// The other end of a daemon's socket, for what no daemon does on purpose.
 fn socket(world: &World) -> UnixListener {
-    std::fs::create_dir(world.data_dir()).unwrap();
+    private_dir(world.data_dir()).unwrap();
     UnixListener::bind(world.data_dir().join("palyra.sock")).unwrap()
 }
 

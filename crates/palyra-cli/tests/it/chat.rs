@@ -1,5 +1,6 @@
 //! Talking to an agent, as somebody does who has just installed Palyra and has no key.
 
+use palyra_testkit::fs::private_dir;
 use palyra_testkit::model_sim::{Fault, Gate, MODEL, ModelSim, Reply};
 use palyra_testkit::process::{Process, Stream};
 use serde_json::Value;
@@ -15,7 +16,7 @@ impl World {
 
     fn write(&self, name: &str, text: &str) {
         let file = self.workspace(name);
-        std::fs::create_dir_all(file.parent().unwrap()).unwrap();
+        private_dir(file.parent().unwrap()).unwrap();
         std::fs::write(file, text).unwrap();
     }
 
@@ -39,9 +40,7 @@ impl World {
 
     /// Configures a model of a simulator as the one that the default agent thinks with.
     pub(crate) fn thinks_with(&self, sim: &ModelSim) {
-        std::fs::create_dir_all(self.data_dir()).unwrap();
-        let closed = std::os::unix::fs::PermissionsExt::from_mode(0o700);
-        std::fs::set_permissions(self.data_dir(), closed).unwrap();
+        private_dir(self.data_dir()).unwrap();
         let config = format!(
             "[models]\ndefault = [\"sim\"]\n\n\
              [models.providers.sim]\nkind = \"openai\"\nbase_url = \"{}\"\napi_key = \"global/sim\"\n\n\

@@ -2,6 +2,7 @@
 
 use std::os::unix::fs::PermissionsExt;
 
+use palyra_testkit::fs::private_dir;
 use palyra_testkit::process::{Process, Stream};
 
 use crate::world::{LIMIT, World, palyrad, ran};
@@ -66,10 +67,10 @@ fn a_name_that_is_no_option_is_told_with_the_one_that_it_was_to_be() {
 #[test]
 fn the_doctor_tells_what_the_options_of_the_daemon_hide() {
     let world = World::new();
-    std::fs::create_dir(world.data_dir()).unwrap();
-    std::fs::set_permissions(world.data_dir(), PermissionsExt::from_mode(0o700)).unwrap();
+    private_dir(world.data_dir()).unwrap();
     let file = world.data_dir().join("palyra.toml");
     std::fs::write(&file, "[http]\nbind = \"0.0.0.0:80\"\n").unwrap();
+    std::fs::set_permissions(&file, PermissionsExt::from_mode(0o600)).unwrap();
     let _daemon = world.palyrad();
     let refused = world.palyra(&["config", "validate", "--json"]).expect(2);
     let refused: serde_json::Value = serde_json::from_str(&refused.err).unwrap();
@@ -156,7 +157,7 @@ fn a_file_is_checked_without_being_used() {
 #[test]
 fn what_is_no_option_is_removed_one_by_one() {
     let world = World::new();
-    std::fs::create_dir(world.data_dir()).unwrap();
+    private_dir(world.data_dir()).unwrap();
     let file = world.data_dir().join("palyra.toml");
     std::fs::write(&file, "[log]\nlevle = 1\nlevel = \"warn\"\n[lgo]\nx = 1\n").unwrap();
     let left = world.palyra(&["config", "unset", "log.levle", "--json"]).expect(2);
@@ -253,8 +254,7 @@ fn an_option_without_a_value_is_said_to_have_none() {
 #[test]
 fn a_file_that_is_no_toml_is_refused_with_the_place_of_the_mistake() {
     let world = World::new();
-    std::fs::create_dir(world.data_dir()).unwrap();
-    std::fs::set_permissions(world.data_dir(), PermissionsExt::from_mode(0o700)).unwrap();
+    private_dir(world.data_dir()).unwrap();
     let file = world.data_dir().join("palyra.toml");
     let check = || {
         std::fs::write(&file, "\n[log\nlevel = 5\n").unwrap();
@@ -285,7 +285,7 @@ fn a_data_directory_that_is_made_for_the_file_is_private() {
 #[test]
 fn a_wrong_value_is_repaired_without_a_daemon() {
     let world = World::new();
-    std::fs::create_dir(world.data_dir()).unwrap();
+    private_dir(world.data_dir()).unwrap();
     repairs(&world);
     world.palyra_reading(&["config", "set", "log.level", "-"], b"warn\n").expect(0);
     assert_eq!(world.palyra(&["config", "get", "log.level"]).expect(0).out, "warn\n");

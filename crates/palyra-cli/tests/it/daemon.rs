@@ -4,7 +4,7 @@ use std::io::{BufRead, BufReader, Write};
 use std::os::unix::fs::PermissionsExt;
 use std::process::Stdio;
 
-use palyra_testkit::fs::SmallDisk;
+use palyra_testkit::fs::{SmallDisk, private_dir};
 use palyra_testkit::process::{Process, Stream};
 
 use crate::world::{Background, FREE_PORTS, LIMIT, World, palyrad, ran, until};
@@ -68,7 +68,7 @@ fn restarts_elsewhere(options: &[&str], variable: Option<(&str, &str)>) {
     let _background = Background(&world);
     let [here, there] = ["here", "there"].map(|name| world.home().join(name));
     for (folder, level) in [(&here, "warn"), (&there, "error")] {
-        std::fs::create_dir(folder).unwrap();
+        private_dir(folder).unwrap();
         let text = format!("[log]\nlevel = \"{level}\"\n");
         std::fs::write(folder.join("own.toml"), text).unwrap();
     }
@@ -159,7 +159,7 @@ fn the_log_holds_no_link_to_log_in_with() {
 #[test]
 fn a_start_that_fails_tells_what_palyrad_said() {
     let world = World::new();
-    std::fs::create_dir(world.data_dir()).unwrap();
+    private_dir(world.data_dir()).unwrap();
     std::fs::write(world.data_dir().join("palyra.toml"), "[log]\nlevle = \"x\"\n").unwrap();
     let refused = world.palyra(&["daemon", "start"]).expect(2);
     assert!(refused.err.contains("levle") && refused.err.contains("code: config/"), "{refused:?}");
@@ -343,7 +343,7 @@ fn a_full_disk_is_seen_before_anything_is_stopped_and_is_not_called_ready() {
     let Some(disk) = SmallDisk::mount(8 << 20).unwrap() else { return };
     let world = World::new();
     let there = disk.path().join("data");
-    std::fs::create_dir(&there).unwrap();
+    private_dir(&there).unwrap();
     std::os::unix::fs::symlink(&there, world.data_dir()).unwrap();
     let _background = Background(&world);
     let pid = start(&world)["pid"].clone();
@@ -478,8 +478,7 @@ fn a_halted_daemon_is_told_as_such_and_ended_by_force() {
 fn what_a_killed_daemon_breaks_off_is_asked_again() {
     let world = World::new();
     let _background = Background(&world);
-    std::fs::create_dir(world.data_dir()).unwrap();
-    std::fs::set_permissions(world.data_dir(), PermissionsExt::from_mode(0o700)).unwrap();
+    private_dir(world.data_dir()).unwrap();
     let socket = std::os::unix::net::UnixListener::bind(world.data_dir().join("palyra.sock"));
     let socket = socket.unwrap();
     let killed = std::thread::spawn(move || drop(socket.accept().unwrap()));

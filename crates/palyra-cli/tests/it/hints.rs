@@ -3,6 +3,7 @@
 use std::os::unix::fs::PermissionsExt;
 use std::os::unix::net::UnixListener;
 
+use palyra_testkit::fs::private_dir;
 use palyra_testkit::process::{Process, Stream};
 
 use crate::terminal::Terminal;
@@ -131,7 +132,7 @@ fn a_role_that_does_not_exist_is_told_with_those_that_do() {
 #[test]
 fn whoever_waits_for_a_daemon_that_hangs_is_told() {
     let world = World::new();
-    std::fs::create_dir(world.data_dir()).unwrap();
+    private_dir(world.data_dir()).unwrap();
     let hanging = UnixListener::bind(world.data_dir().join("palyra.sock")).unwrap();
     let says = "Waiting for the daemon, for up to 10 s";
     let mut terminal = Terminal::open(&world, "status");

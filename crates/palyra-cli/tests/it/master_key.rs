@@ -4,6 +4,7 @@
 use std::path::PathBuf;
 
 use palyra_testkit::process::Process;
+use palyra_testkit::fs::private_dir;
 use serde_json::Value;
 
 use crate::world::{LIMIT, World, until};
@@ -103,7 +104,7 @@ fn the_doctor_names_the_place_of_the_key_without_a_daemon() {
 #[test]
 fn the_doctor_does_not_ask_a_command_for_the_key() {
     let world = World::new();
-    std::fs::create_dir(world.data_dir()).unwrap();
+    private_dir(world.data_dir()).unwrap();
     let config = "[vault]\nkey_command = [\"touch\", \"asked\"]\n";
     std::fs::write(world.data_dir().join("palyra.toml"), config).unwrap();
     let check = vault(&world.palyra(&["doctor", "--json"]).expect(7).json());

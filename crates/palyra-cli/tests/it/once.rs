@@ -6,6 +6,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
+use palyra_testkit::fs::private_dir;
 use serde_json::Value;
 
 use crate::world::{LIMIT, World, until};
@@ -61,7 +62,7 @@ fn a_message_whose_acceptance_was_not_heard_of_is_sent_once() {
         let world = World::new();
         let _daemon = world.palyrad();
         let other = world.home().join("other");
-        std::fs::create_dir(&other).unwrap();
+        private_dir(&other).unwrap();
         let changes = relay(&other.join("palyra.sock"), &world.data_dir().join("palyra.sock"));
         let away = ["--data-dir", other.to_str().unwrap()];
         let ran = world.palyra(&[&away[..], command].concat()).expect(0);

@@ -4,6 +4,7 @@ use std::io::{Read, Write};
 use std::os::unix::net::UnixStream;
 use std::path::PathBuf;
 
+use palyra_testkit::fs::private_dir;
 use palyra_testkit::postgres::{DatabaseLocale, PostgresServer, StopMode, TestDatabase};
 use palyra_testkit::process::Process;
 use serde_json::Value;
@@ -22,7 +23,7 @@ impl House {
     fn start(more: &str) -> Self {
         let (world, server) = (World::new(), PostgresServer::start().unwrap());
         let database = server.create_database(DatabaseLocale::C).unwrap();
-        std::fs::create_dir(world.data_dir()).unwrap();
+        private_dir(world.data_dir()).unwrap();
         let config = format!("[storage]\nurl = \"{}\"\n{more}", database.url());
         std::fs::write(world.data_dir().join("palyra.toml"), config).unwrap();
         let daemon = world.palyrad();

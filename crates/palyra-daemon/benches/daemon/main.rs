@@ -29,7 +29,7 @@ fn main() {
         return;
     }
     binaries::run();
-    let folder = tempfile::tempdir().unwrap();
+    let folder = palyra_testkit::fs::private_tempdir().unwrap();
     start::run(folder.path());
     let daemon = daemon::Daemon::start(folder.path());
     // As many that none of them asks more often than one may.

@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 
 use palyra_storage::OpenOptions;
 use palyra_storage::backup::{self, Progress};
+use palyra_testkit::fs::private_tempdir;
 use palyra_testkit::postgres::{DatabaseLocale, PostgresServer};
 use palyra_testkit::process::Stream;
 use serde_json::{Value, json};
@@ -116,7 +117,7 @@ fn check(daemon: &Daemon, then: &Then) {
 
 #[test]
 fn what_a_restore_brings_back_is_ended_or_told() {
-    let folder = tempfile::tempdir().unwrap();
+    let folder = private_tempdir().unwrap();
     let (then, new) = (a_node(folder.path()), folder.path().join("new"));
     let mut restoring = restore(&then.file, &new).spawn().unwrap();
     assert_eq!(restoring.wait(LIMIT).unwrap().code(), Some(0), "{}", restoring.logs());
@@ -147,7 +148,7 @@ fn what_a_restore_brings_back_is_ended_or_told() {
 
 #[test]
 fn what_a_restore_to_postgres_brings_back_is_ended_or_told() {
-    let folder = tempfile::tempdir().unwrap();
+    let folder = private_tempdir().unwrap();
     let (then, new) = (a_node(folder.path()), folder.path().join("new"));
     let database = PostgresServer::shared().unwrap().create_database(DatabaseLocale::C).unwrap();
     let url = database.url();
@@ -169,7 +170,7 @@ fn what_a_restore_to_postgres_brings_back_is_ended_or_told() {
 /// A restore that was killed as soon as the rows were there.
 #[test]
 fn the_first_start_sees_to_it_where_the_restore_could_not() {
-    let folder = tempfile::tempdir().unwrap();
+    let folder = private_tempdir().unwrap();
     let (then, new) = (a_node(folder.path()), folder.path().join("new"));
     let input = std::fs::File::open(&then.file).unwrap();
     let unwatched = watch::channel(Progress::default()).0;

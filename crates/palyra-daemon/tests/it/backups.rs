@@ -10,6 +10,7 @@ use std::time::{Duration, Instant};
 use palyra_common::ids::Principal;
 use palyra_storage::blob::BlobStore;
 use palyra_storage::{Database, OpenOptions, StorageConfig, SystemClock};
+use palyra_testkit::fs::{private_dir, private_tempdir};
 use palyra_testkit::process::Process;
 use palyra_vault::{Redactor, Use, Vault, VaultConfig};
 use serde_json::json;
@@ -80,7 +81,7 @@ fn with_a_blob_that_cannot_be_read(data: &Path) {
 
 #[test]
 fn a_backup_that_fails_on_the_way_does_not_end_like_a_whole_one() {
-    let folder = tempfile::tempdir().unwrap();
+    let folder = private_tempdir().unwrap();
     let data = folder.path().join("data");
     with_a_blob_that_cannot_be_read(&data);
     let daemon = Daemon::of(palyrad().data_dir(&data));
@@ -184,10 +185,10 @@ fn assert_readable(data_dir: &Path, key_file: &Path, names: &[String]) {
 
 #[test]
 fn a_backup_under_load_is_a_moment_to_go_on_from() {
-    let folder = tempfile::tempdir().unwrap();
+    let folder = private_tempdir().unwrap();
     let key_file = folder.path().join("master.key");
     let data = folder.path().join("old");
-    std::fs::create_dir(&data).unwrap();
+    private_dir(&data).unwrap();
     std::fs::write(data.join("palyra.toml"), "[http]\nrequests_per_second = 0\n").unwrap();
     let node = |data: &Path| palyrad().data_dir(data).env("PALYRA_VAULT_KEY_FILE", &key_file);
     let daemon = Daemon::of(node(&data));

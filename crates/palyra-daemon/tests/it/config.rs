@@ -2,6 +2,7 @@
 
 use std::process::{Command, Output};
 
+use palyra_testkit::fs::private_tempdir;
 use palyra_testkit::process::Stream;
 
 use crate::daemon::{Daemon, LIMIT, palyrad, refused};
@@ -20,7 +21,7 @@ fn option(view: &serde_json::Value, key: &str) -> (serde_json::Value, String) {
 
 #[test]
 fn each_layer_comes_before_the_one_below() {
-    let folder = tempfile::tempdir().unwrap();
+    let folder = private_tempdir().unwrap();
     let show = |env: &[(&str, &str)], flags: &[&str]| {
         let args: Vec<&str> = flags.iter().chain(&["config", "show"]).copied().collect();
         let shown = run(folder.path(), &args, env);
@@ -39,7 +40,7 @@ fn each_layer_comes_before_the_one_below() {
 /// Whoever is told where the file is may be in another folder.
 #[test]
 fn a_file_is_named_by_its_whole_path() {
-    let folder = tempfile::tempdir().unwrap();
+    let folder = private_tempdir().unwrap();
     let folder = folder.path().canonicalize().unwrap();
     std::fs::write(folder.join("own.toml"), "").unwrap();
     for (args, env, file) in [
@@ -58,7 +59,7 @@ fn a_file_is_named_by_its_whole_path() {
 
 #[test]
 fn what_does_not_fit_is_refused_by_the_name_that_was_used() {
-    let folder = tempfile::tempdir().unwrap();
+    let folder = private_tempdir().unwrap();
     for (env, named) in [
         (("PALYRA_HTTP_BIND", "nowhere"), "PALYRA_HTTP_BIND: "),
         (("PALYRA_HTTP_MAX_BODY_BYTES", "many"), "PALYRA_HTTP_MAX_BODY_BYTES: "),
@@ -76,7 +77,7 @@ fn what_does_not_fit_is_refused_by_the_name_that_was_used() {
 
 #[test]
 fn a_change_keeps_the_rest_of_the_file() {
-    let folder = tempfile::tempdir().unwrap();
+    let folder = private_tempdir().unwrap();
     let file = folder.path().join("palyra.toml");
     std::fs::write(&file, "# mine\n[log] # here\nlevel = \"warn\"\n").unwrap();
     let set =
@@ -97,7 +98,7 @@ fn a_change_keeps_the_rest_of_the_file() {
 
 #[test]
 fn a_file_that_cannot_be_read_is_not_taken_for_none() {
-    let folder = tempfile::tempdir().unwrap();
+    let folder = private_tempdir().unwrap();
     let file = folder.path().join("palyra.toml");
     std::os::unix::fs::symlink("nowhere", &file).unwrap();
     let (code, told) = refused(palyrad().data_dir(folder.path()));
@@ -265,7 +266,7 @@ fn the_doctor_tells_what_would_stop_the_next_start() {
 
 #[test]
 fn a_password_is_never_shown() {
-    let folder = tempfile::tempdir().unwrap();
+    let folder = private_tempdir().unwrap();
     let url = "postgres://anna:geheim@db.example:5433/palyra?password=geheim2";
     let shown = run(folder.path(), &["config", "show"], &[("PALYRA_STORAGE_URL", url)]);
     let text = String::from_utf8_lossy(&shown.stdout).into_owned();
@@ -280,7 +281,7 @@ fn a_password_is_never_shown() {
 /// Everybody on the machine can read the arguments of a program.
 #[test]
 fn a_password_is_no_argument() {
-    let folder = tempfile::tempdir().unwrap();
+    let folder = private_tempdir().unwrap();
     for url in ["postgres://anna:geheim@db/x", "postgres://db/x?password=geheim"] {
         for command in [&[][..], &["config", "show"], &["preflight"]] {
             let asked = [&["--storage-url", url], command].concat();
@@ -353,7 +354,7 @@ fn a_profile_of_several_nodes_needs_postgres_and_shared_blobs_and_workspaces() {
     let locale = palyra_testkit::postgres::DatabaseLocale::C;
     let database = server.create_database(locale).unwrap();
     let url = database.url();
-    let folder = tempfile::tempdir().unwrap();
+    let folder = private_tempdir().unwrap();
     let start = || {
         let profile = ("PALYRA_DEPLOYMENT_PROFILE", "worker-enabled");
         palyrad().data_dir(folder.path()).env(profile.0, profile.1)

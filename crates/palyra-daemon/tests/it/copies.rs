@@ -3,6 +3,7 @@
 use std::path::Path;
 
 use palyra_storage::SCHEMA_VERSION;
+use palyra_testkit::fs::private_tempdir;
 use palyra_testkit::process::Stream;
 use serde_json::{Value, json};
 
@@ -25,7 +26,7 @@ fn a_migrated_node(data: &Path) -> String {
 
 #[test]
 fn the_older_release_says_how_to_go_back_and_does_it() {
-    let folder = tempfile::tempdir().unwrap();
+    let folder = private_tempdir().unwrap();
     let data = folder.path().join("my data");
     let cookie = a_migrated_node(&data);
     let (code, told) = refused(palyrad().data_dir(&data));
@@ -65,7 +66,7 @@ fn the_older_release_says_how_to_go_back_and_does_it() {
 
 #[test]
 fn a_copy_that_is_damaged_or_of_a_newer_release_is_refused() {
-    let folder = tempfile::tempdir().unwrap();
+    let folder = private_tempdir().unwrap();
     let data = folder.path();
     a_migrated_node(data);
     let before = std::fs::read(data.join("palyra.db")).unwrap();

@@ -7,6 +7,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use palyra_common::data_dir::Running;
+use palyra_testkit::fs::private_tempdir;
 use palyra_testkit::process::{Builder, Process, Stream};
 use serde_json::Value;
 
@@ -75,7 +76,7 @@ impl Daemon {
     }
 
     pub(crate) fn with_config(text: &str) -> (Self, tempfile::TempDir) {
-        let folder = tempfile::tempdir().unwrap();
+        let folder = private_tempdir().unwrap();
         std::fs::write(folder.path().join("palyra.toml"), text).unwrap();
         (Self::of(palyrad().data_dir(folder.path())), folder)
     }

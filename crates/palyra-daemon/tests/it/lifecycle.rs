@@ -10,6 +10,7 @@ use palyra_common::time::Clock;
 use palyra_storage::blob::{BlobStore, S3Credentials};
 use palyra_storage::{Database, JournalStore, OpenOptions, StorageConfig, SystemClock};
 use palyra_testkit::clock::FakeClock;
+use palyra_testkit::fs::private_tempdir;
 use palyra_testkit::postgres::{DatabaseLocale, PostgresServer, StopMode};
 use palyra_testkit::process::{Stream, Termination};
 use palyra_testkit::s3::S3Server;
@@ -119,7 +120,7 @@ fn forgotten_blob(data_dir: &Path, config: &StorageConfig) {
 #[test]
 fn its_blobs_are_on_s3_with_the_credentials_of_the_environment() {
     let server = S3Server::start().unwrap();
-    let folder = tempfile::tempdir().unwrap();
+    let folder = private_tempdir().unwrap();
     let config = StorageConfig {
         blobs: format!("s3://{}/blobs", S3Server::BUCKET),
         blobs_endpoint: server.endpoint(),
@@ -157,7 +158,7 @@ fn its_blobs_are_on_s3_with_the_credentials_of_the_environment() {
 
 #[test]
 fn a_wrong_configuration_is_refused_with_a_reason() {
-    let folder = tempfile::tempdir().unwrap();
+    let folder = private_tempdir().unwrap();
     let file = folder.path().join("palyra.toml");
     for (text, reason) in [
         ("[storage]\nqueu = 1\n", "storage.queu is not an option; did you mean storage.queue?"),
@@ -196,7 +197,7 @@ fn a_log_level_that_is_none_is_refused_by_name() {
 
 #[test]
 fn a_data_directory_that_cannot_be_made_is_refused_with_a_reason() {
-    let folder = tempfile::tempdir().unwrap();
+    let folder = private_tempdir().unwrap();
     let file = folder.path().join("file");
     std::fs::write(&file, "").unwrap();
     let (code, told) = refused(palyrad().data_dir(file.join("data")));
@@ -223,7 +224,7 @@ fn it_stops_while_it_waits_for_the_database() {
 fn a_second_signal_stops_it_at_once_on_postgres() {
     let mut server = PostgresServer::start().unwrap();
     let database = server.create_database(DatabaseLocale::C).unwrap();
-    let folder = tempfile::tempdir().unwrap();
+    let folder = private_tempdir().unwrap();
     let patient = format!("[storage]\nurl = \"{}\"\nretry_for = \"1h\"\n", database.url());
     std::fs::write(folder.path().join("palyra.toml"), patient).unwrap();
     let mut daemon = palyrad().data_dir(folder.path()).spawn().unwrap();
@@ -251,7 +252,7 @@ fn a_second_signal_stops_it_at_once_on_postgres() {
 fn a_stop_has_a_limit_on_postgres() {
     let mut server = PostgresServer::start().unwrap();
     let database = server.create_database(DatabaseLocale::C).unwrap();
-    let folder = tempfile::tempdir().unwrap();
+    let folder = private_tempdir().unwrap();
     let patient = format!(
         "[http]\ndrain_timeout = \"1ms\"\n[storage]\nurl = \"{}\"\nretry_for = \"1h\"\n",
         database.url()
@@ -277,7 +278,7 @@ fn a_stop_has_a_limit_on_postgres() {
 fn failing_renewals_are_told_once_on_postgres() {
     let mut server = PostgresServer::start().unwrap();
     let database = server.create_database(DatabaseLocale::C).unwrap();
-    let folder = tempfile::tempdir().unwrap();
+    let folder = private_tempdir().unwrap();
     let quick = "retry_for = \"10ms\"\nlease_ttl = \"1s\"\n";
     let text = format!("[storage]\nurl = \"{}\"\n{quick}", database.url());
     std::fs::write(folder.path().join("palyra.toml"), text).unwrap();

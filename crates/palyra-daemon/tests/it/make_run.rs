@@ -4,13 +4,14 @@ use std::fs::{self, Permissions};
 use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::Path;
 
+use palyra_testkit::fs::private_tempdir;
 use palyra_testkit::process::Process;
 
 use crate::daemon::Daemon;
 
 #[test]
 fn it_ends_in_a_link_to_log_in_with() {
-    let folder = tempfile::tempdir().unwrap();
+    let folder = private_tempdir().unwrap();
     let built = folder.path().join("built here");
     fs::create_dir_all(built.join("debug")).unwrap();
     symlink(env!("CARGO_BIN_EXE_palyrad"), built.join("debug/palyrad")).unwrap();

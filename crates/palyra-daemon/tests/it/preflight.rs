@@ -5,6 +5,7 @@ use std::net::TcpListener;
 use std::os::unix::fs::PermissionsExt;
 
 use palyra_storage::SCHEMA_VERSION;
+use palyra_testkit::fs::private_tempdir;
 use palyra_testkit::postgres::{DatabaseLocale, PostgresServer};
 use palyra_testkit::process::{Builder, Stream};
 use palyra_testkit::s3::S3Server;
@@ -25,7 +26,7 @@ struct Found {
 impl Found {
     /// By one of several nodes, with these options of `[storage]`.
     fn by(node: Builder, url: &str, blobs: &str) -> Self {
-        let files = tempfile::tempdir().unwrap();
+        let files = private_tempdir().unwrap();
         let found = Self::with_files(node, url, blobs, files.path().to_str().unwrap());
         assert!(files.path().read_dir().unwrap().next().is_none(), "nothing is left");
         found
@@ -65,7 +66,7 @@ fn node() -> Builder {
 
 #[test]
 fn a_server_that_is_away_fails() {
-    let blobs = tempfile::tempdir().unwrap();
+    let blobs = private_tempdir().unwrap();
     let found = Found::by(node(), DEAD, blobs.path().to_str().unwrap());
     assert!(!found.passed && !found.text.contains("geheim"), "{}", found.text);
     for name in ["postgres_version", "database"] {
@@ -80,7 +81,7 @@ fn a_server_that_is_away_fails() {
 
 #[test]
 fn a_folder_of_blobs_that_cannot_be_written_fails() {
-    let blobs = tempfile::tempdir().unwrap();
+    let blobs = private_tempdir().unwrap();
     std::fs::set_permissions(blobs.path(), std::fs::Permissions::from_mode(0o555)).unwrap();
     let folder = blobs.path().to_str().unwrap();
     let found = Found::by(node().unprivileged().unwrap(), DEAD, folder);
@@ -92,7 +93,7 @@ fn a_folder_of_blobs_that_cannot_be_written_fails() {
 /// It may be a share that is not mounted.
 #[test]
 fn a_folder_of_blobs_that_is_not_there_is_told_and_not_made() {
-    let above = tempfile::tempdir().unwrap();
+    let above = private_tempdir().unwrap();
     let folder = above.path().join("blobs");
     let found = Found::by(node(), DEAD, folder.to_str().unwrap());
     assert!(found.expect("blob_place", "warning").contains("is not there"));
@@ -106,8 +107,8 @@ fn a_folder_of_blobs_that_is_not_there_is_told_and_not_made() {
 
 #[test]
 fn a_folder_of_files_is_tried() {
-    let blobs = tempfile::tempdir().unwrap();
-    let above = tempfile::tempdir().unwrap();
+    let blobs = private_tempdir().unwrap();
+    let above = private_tempdir().unwrap();
     let found = |node: Builder, files: &std::path::Path| {
         Found::with_files(node, DEAD, blobs.path().to_str().unwrap(), files.to_str().unwrap())
     };
@@ -150,7 +151,7 @@ fn a_bucket_is_tried() {
 fn a_postgres_is_asked_and_not_migrated() {
     let server = PostgresServer::shared().unwrap();
     let database = server.create_database(DatabaseLocale::C).unwrap();
-    let blobs = tempfile::tempdir().unwrap();
+    let blobs = private_tempdir().unwrap();
     let folder = blobs.path().to_str().unwrap();
     let found = Found::by(node(), &database.url(), folder);
     assert!(found.passed, "{}", found.text);
@@ -193,7 +194,7 @@ fn a_postgres_is_asked_and_not_migrated() {
 fn a_postgres_that_takes_no_lease_fails() {
     let server = PostgresServer::shared().unwrap();
     let database = server.create_database(DatabaseLocale::C).unwrap();
-    let blobs = tempfile::tempdir().unwrap();
+    let blobs = private_tempdir().unwrap();
     drop(Daemon::of(node().env("PALYRA_STORAGE_URL", database.url())));
     let only = format!("ALTER DATABASE {} SET default_transaction_read_only = on", database.name());
     database.psql(&only).unwrap();
@@ -247,7 +248,7 @@ fn a_start_on_a_server_that_is_too_old_is_refused_by_name() {
 #[test]
 fn a_server_that_is_too_old_fails() {
     let url = ancient_server();
-    let blobs = tempfile::tempdir().unwrap();
+    let blobs = private_tempdir().unwrap();
     let found = Found::by(node(), &url, blobs.path().to_str().unwrap());
     assert!(!found.passed, "{}", found.text);
     let seen = found.expect("postgres_version", "failed");
@@ -259,7 +260,7 @@ fn a_server_that_is_too_old_fails() {
 fn a_server_that_is_silent_fails_in_time() {
     let silent = TcpListener::bind("127.0.0.1:0").unwrap();
     let url = format!("postgres://anna:geheim@{}/x", silent.local_addr().unwrap());
-    let blobs = tempfile::tempdir().unwrap();
+    let blobs = private_tempdir().unwrap();
     let found = Found::by(node(), &url, blobs.path().to_str().unwrap());
     assert!(!found.passed, "{}", found.text);
     assert!(found.expect("postgres_version", "failed").contains("no answer within"));

@@ -7,6 +7,8 @@ use std::net::{TcpListener, TcpStream};
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::PermissionsExt;
 
+use palyra_testkit::fs::private_tempdir;
+
 use crate::daemon::{Answer, Daemon, LIMIT, palyrad, parse, refused};
 
 #[test]
@@ -247,7 +249,7 @@ fn a_port_in_use_is_told() {
     let taken = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = taken.local_addr().unwrap().to_string();
     for option in ["PALYRA_HTTP_BIND", "PALYRA_GRPC_BIND"] {
-        let folder = tempfile::tempdir().unwrap();
+        let folder = private_tempdir().unwrap();
         let mut daemon = std::process::Command::new(env!("CARGO_BIN_EXE_palyrad"));
         daemon.arg("--data-dir").arg(folder.path());
         daemon.envs([("PALYRA_HTTP_BIND", "127.0.0.1:0"), ("PALYRA_GRPC_BIND", "127.0.0.1:0")]);
@@ -263,7 +265,7 @@ fn an_address_that_others_can_reach_is_refused() {
     let builder = palyrad().temporary_data_dir().unwrap();
     let (code, told) = refused(builder.args(["--http-bind", "0.0.0.0:0"]));
     assert_eq!(code, Some(2), "clap refuses an option given twice: {told}");
-    let folder = tempfile::tempdir().unwrap();
+    let folder = private_tempdir().unwrap();
     let told = std::process::Command::new(env!("CARGO_BIN_EXE_palyrad"))
         .args(["--http-bind", "0.0.0.0:0", "--grpc-bind", "127.0.0.1:0", "--data-dir"])
         .arg(folder.path())
@@ -285,7 +287,7 @@ fn an_address_that_others_can_reach_is_refused() {
 #[test]
 fn a_data_directory_that_others_may_change_is_refused() {
     let with_mode = |mode| {
-        let folder = tempfile::tempdir().unwrap();
+        let folder = private_tempdir().unwrap();
         std::fs::set_permissions(folder.path(), Permissions::from_mode(mode)).unwrap();
         folder
     };
@@ -308,7 +310,7 @@ fn a_data_directory_that_others_may_change_is_refused() {
 
 #[test]
 fn a_data_directory_whose_name_is_no_text_is_refused() {
-    let folder = tempfile::tempdir().unwrap();
+    let folder = private_tempdir().unwrap();
     let strange = folder.path().join(OsStr::from_bytes(b"caf\xe9"));
     let (code, told) = refused(palyrad().data_dir(&strange));
     assert_eq!(code, Some(2), "{told}");
@@ -318,7 +320,7 @@ fn a_data_directory_whose_name_is_no_text_is_refused() {
 
 #[test]
 fn a_data_directory_whose_socket_could_not_be_opened_is_refused_before_it_is_made() {
-    let folder = tempfile::tempdir().unwrap();
+    let folder = private_tempdir().unwrap();
     let long = folder.path().join("a".repeat(120));
     let (code, told) = refused(palyrad().data_dir(&long));
     assert_eq!(code, Some(2), "{told}");

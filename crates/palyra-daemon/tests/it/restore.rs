@@ -8,6 +8,7 @@ use palyra_storage::backup::{self, Progress, Source};
 use palyra_storage::blob::BlobStore;
 use palyra_storage::lease::Leases;
 use palyra_storage::{Database, OpenOptions, StorageConfig, SystemClock};
+use palyra_testkit::fs::private_tempdir;
 use palyra_testkit::postgres::{DatabaseLocale, PostgresServer};
 use palyra_testkit::process::{Builder, Process, Stream};
 use tokio::sync::watch;
@@ -54,7 +55,7 @@ pub(crate) fn restore(file: &Path, data_dir: &Path) -> Builder {
 
 #[test]
 fn a_daemon_starts_on_what_was_restored() {
-    let folder = tempfile::tempdir().unwrap();
+    let folder = private_tempdir().unwrap();
     let file = backup_of_a_node(folder.path());
     let new = folder.path().join("new");
     let mut restoring = restore(&file, &new).spawn().unwrap();
@@ -80,7 +81,7 @@ fn a_daemon_starts_on_what_was_restored() {
 /// The command line reads the JSON, and nobody sees what is said beside it.
 #[test]
 fn what_is_wrong_with_what_was_restored_is_in_the_json() {
-    let folder = tempfile::tempdir().unwrap();
+    let folder = private_tempdir().unwrap();
     let lose = |data: &Path| std::fs::remove_dir_all(data.join("blobs")).unwrap();
     let file = backup_after(folder.path(), lose);
     let mut restoring = restore(&file, &folder.path().join("new")).arg("--json").spawn().unwrap();
@@ -98,7 +99,7 @@ fn what_is_wrong_with_what_was_restored_is_in_the_json() {
 
 #[test]
 fn a_backup_of_sqlite_is_restored_to_postgres() {
-    let folder = tempfile::tempdir().unwrap();
+    let folder = private_tempdir().unwrap();
     let file = backup_of_a_node(folder.path());
     let server = PostgresServer::shared().unwrap();
     let database = server.create_database(DatabaseLocale::C).unwrap();
@@ -114,7 +115,7 @@ fn a_backup_of_sqlite_is_restored_to_postgres() {
 
 #[test]
 fn what_cannot_be_restored_is_refused_with_a_reason() {
-    let folder = tempfile::tempdir().unwrap();
+    let folder = private_tempdir().unwrap();
     let file = backup_of_a_node(folder.path());
     let new = folder.path().join("new");
     let (code, told) = refused(restore(&folder.path().join("none"), &new));

@@ -3,6 +3,8 @@
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 
+use palyra_testkit::fs::{private_dir, private_tempdir};
+
 use crate::daemon::{Daemon, LIMIT, palyrad};
 
 const CANARY: &str = "canary-4f1d9b7e-do-not-print";
@@ -92,9 +94,9 @@ fn a_planted_secret_appears_nowhere() {
 /// A message that holds the value: the path of a file that cannot be read.
 #[test]
 fn what_is_logged_is_logged_without_values() {
-    let folder = tempfile::tempdir().unwrap();
+    let folder = private_tempdir().unwrap();
     let data = folder.path().join(CANARY);
-    std::fs::create_dir(&data).unwrap();
+    private_dir(&data).unwrap();
     let daemon = Daemon::of(palyrad().data_dir(&data));
     let value = serde_json::json!({ "value": CANARY }).to_string();
     assert_eq!(daemon.local("PUT", "/admin/v1/secrets/global/canary", &value).status, 200);
@@ -156,7 +158,7 @@ pub(crate) fn assert_absent(folder: &Path, texts: &[&str]) {
 fn a_lost_key_stops_secrets_and_nothing_else() {
     let (mut daemon, folder) = Daemon::with_config("");
     let value = serde_json::json!({ "value": CANARY }).to_string();
-    let key = tempfile::tempdir().unwrap();
+    let key = private_tempdir().unwrap();
     let file = key.path().join("master.key");
     daemon.process.restart_with(|builder| builder.env("PALYRA_VAULT_KEY_FILE", &file)).unwrap();
     daemon.process.wait_ready(LIMIT).unwrap();
@@ -192,7 +194,7 @@ fn a_lost_key_stops_secrets_and_nothing_else() {
 /// It is in memory then, and gone with the next stop, unless somebody is told in time.
 #[test]
 fn a_key_that_is_lost_while_the_daemon_runs_is_told_and_replaced() {
-    let key = tempfile::tempdir().unwrap();
+    let key = private_tempdir().unwrap();
     let file = key.path().join("master.key");
     let config = format!("[vault]\nkey_file = \"{}\"\n", file.display());
     let (mut daemon, _folder) = Daemon::with_config(&config);
@@ -236,7 +238,7 @@ fn a_key_that_is_lost_while_the_daemon_runs_is_told_and_replaced() {
 /// The key file is lost after a rotation, which has kept a copy beside it.
 #[test]
 fn a_copy_of_the_key_that_is_used_instead_of_the_key_file_is_told_everywhere() {
-    let key = tempfile::tempdir().unwrap();
+    let key = private_tempdir().unwrap();
     let file = key.path().join("master.key");
     let config = format!("[vault]\nkey_file = \"{}\"\n", file.display());
     let (mut daemon, _folder) = Daemon::with_config(&config);
@@ -274,7 +276,7 @@ fn a_copy_of_the_key_that_is_used_instead_of_the_key_file_is_told_everywhere() {
 /// says.
 #[test]
 fn a_key_file_that_cannot_be_replaced_is_told_by_the_rotation_and_everywhere() {
-    let key = tempfile::tempdir().unwrap();
+    let key = private_tempdir().unwrap();
     let file = key.path().join("master.key");
     let config = format!("[vault]\nkey_file = \"{}\"\n", file.display());
     let (daemon, _folder) = Daemon::with_config(&config);
@@ -315,7 +317,7 @@ fn vault_check(daemon: &Daemon) -> serde_json::Value {
 /// A program that prints the key, until it is told to wait.
 #[test]
 fn a_source_of_the_key_that_hangs_is_told_and_holds_nothing_up() {
-    let folder = tempfile::tempdir().unwrap();
+    let folder = private_tempdir().unwrap();
     let (script, waits) = (folder.path().join("key.sh"), folder.path().join("waits"));
     // It outlives a daemon that is killed, but not the folder.
     let (wait, key) = (waits.display(), "0f".repeat(32));

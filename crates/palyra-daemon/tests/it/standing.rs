@@ -4,6 +4,7 @@ use std::fs::Permissions;
 use std::os::unix::fs::{PermissionsExt, chown};
 use std::path::{Path, PathBuf};
 
+use palyra_testkit::fs::{private_dir, private_tempdir};
 use palyra_testkit::process::Builder;
 
 use crate::daemon::{Daemon, palyrad, refused};
@@ -19,8 +20,8 @@ struct World {
 
 impl World {
     fn new() -> Self {
-        let folder = tempfile::tempdir().unwrap();
-        std::fs::create_dir(folder.path().join("etc")).unwrap();
+        let folder = private_tempdir().unwrap();
+        private_dir(folder.path().join("etc")).unwrap();
         let world = Self { folder };
         std::fs::write(world.config(), CONFIG).unwrap();
         set_mode(&world.config(), 0o600);
@@ -116,7 +117,7 @@ fn a_data_directory_of_somebody_else_is_refused() {
     if !is_root() {
         return;
     }
-    let folder = tempfile::tempdir().unwrap();
+    let folder = private_tempdir().unwrap();
     chown(folder.path(), Some(STRANGER), None).unwrap();
     let (code, told) = refused(palyrad().data_dir(folder.path()));
     assert_eq!(code, Some(4), "{told}");

@@ -5,14 +5,14 @@ use std::process::{Command, Stdio};
 use std::sync::LazyLock;
 
 use palyra_storage::{Database, MIGRATIONS, Migration, OpenOptions, SCHEMA_VERSION};
-use palyra_testkit::fs::SmallDisk;
+use palyra_testkit::fs::{SmallDisk, private_tempdir};
 use palyra_testkit::process::Termination;
 
 use crate::daemon::{Daemon, LIMIT, palyrad, refused};
 
 #[test]
 fn a_data_directory_that_cannot_be_written_is_refused() {
-    let folder = tempfile::tempdir().unwrap();
+    let folder = private_tempdir().unwrap();
     let mut permissions = std::fs::metadata(folder.path()).unwrap().permissions();
     std::os::unix::fs::PermissionsExt::set_mode(&mut permissions, 0o755);
     std::fs::set_permissions(folder.path(), permissions).unwrap();
@@ -54,7 +54,7 @@ pub(crate) fn migrate_to_the_future(folder: &Path) {
 
 #[test]
 fn a_newer_database_is_refused_and_left_alone() {
-    let folder = tempfile::tempdir().unwrap();
+    let folder = private_tempdir().unwrap();
     migrate_to_the_future(folder.path());
     let before = std::fs::read(folder.path().join("palyra.db")).unwrap();
     let (code, told) = refused(palyrad().data_dir(folder.path()));
@@ -66,7 +66,7 @@ fn a_newer_database_is_refused_and_left_alone() {
 /// Losing the log never stops the daemon: its reader may go, its disk may be full.
 #[test]
 fn a_log_that_cannot_be_written_is_no_reason_to_stop() {
-    let folder = tempfile::tempdir().unwrap();
+    let folder = private_tempdir().unwrap();
     let full = std::fs::OpenOptions::new().write(true).open("/dev/full").unwrap();
     let mut child = Command::new(env!("CARGO_BIN_EXE_palyrad"))
         .args(["--http-bind", "127.0.0.1:0", "--grpc-bind", "127.0.0.1:0", "--data-dir"])

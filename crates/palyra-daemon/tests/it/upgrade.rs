@@ -13,6 +13,7 @@ use palyra_storage::{
     DATABASE_FILE, Database, MIGRATIONS, OpenOptions, SCHEMA_VERSION, Sql, StorageConfig,
     SystemClock, Tx, params, sql,
 };
+use palyra_testkit::fs::private_tempdir;
 use palyra_testkit::process::Builder;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
@@ -69,7 +70,7 @@ fn copies() -> impl Iterator<Item = (i64, tempfile::TempDir)> {
     (1..=SCHEMA_VERSION).map(|schema| {
         let kept = fixtures().join(format!("schema-{schema}"));
         assert!(kept.exists(), "schema {schema} has no data directory: see {:?}", fixtures());
-        let folder = tempfile::tempdir().unwrap();
+        let folder = private_tempdir().unwrap();
         copy(&kept, folder.path());
         (schema, folder)
     })

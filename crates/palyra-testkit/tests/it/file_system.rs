@@ -1,4 +1,6 @@
-use palyra_testkit::fs::{ScratchDir, unprivileged_command};
+use std::os::unix::fs::PermissionsExt;
+
+use palyra_testkit::fs::{ScratchDir, private_dir, unprivileged_command};
 use palyra_testkit::process::Stream;
 
 use crate::world::LONG;
@@ -34,4 +36,14 @@ fn a_scratch_directory_goes_with_its_value() {
     std::fs::create_dir_all(path.join("a/b")).unwrap();
     drop(dir);
     assert!(!path.exists());
+}
+
+#[test]
+fn a_private_directory_is_private_with_those_above_it() {
+    let dir = ScratchDir::new().unwrap();
+    private_dir(dir.path().join("a/b")).unwrap();
+    for name in ["a", "a/b"] {
+        let mode = std::fs::metadata(dir.path().join(name)).unwrap().permissions().mode();
+        assert_eq!(mode & 0o777, 0o700, "{name}");
+    }
 }

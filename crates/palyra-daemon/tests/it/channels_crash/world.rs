@@ -5,6 +5,7 @@ use std::time::{Duration, Instant};
 
 use palyra_storage::OpenOptions;
 use palyra_testkit::crash::CrashPlan;
+use palyra_testkit::fs::private_tempdir;
 use palyra_testkit::postgres::{DatabaseLocale, PostgresServer, TestDatabase};
 use palyra_testkit::process::{Builder, Process};
 use serde_json::{Value, json};
@@ -89,7 +90,7 @@ pub(crate) struct World {
 impl World {
     pub(crate) fn new(engine: Engine, platform: Platform) -> Self {
         let world = match engine {
-            Engine::Sqlite => Self::of(vec![tempfile::tempdir().unwrap()], platform, None),
+            Engine::Sqlite => Self::of(vec![private_tempdir().unwrap()], platform, None),
             Engine::Postgres => Self::shared_by(1, platform),
         };
         let daemon = world.start(None);
@@ -102,7 +103,7 @@ impl World {
     pub(crate) fn shared_by(nodes: usize, platform: Platform) -> Self {
         let server = PostgresServer::shared().unwrap();
         let database = server.create_database(DatabaseLocale::C).unwrap();
-        let data: Vec<_> = (0..nodes).map(|_| tempfile::tempdir().unwrap()).collect();
+        let data: Vec<_> = (0..nodes).map(|_| private_tempdir().unwrap()).collect();
         let (blobs, ledger) = (data[0].path().join("shared"), data[0].path().join("connectors"));
         let files = data[0].path().join(WORKSPACES);
         std::fs::create_dir_all(&ledger).unwrap();

@@ -8,6 +8,7 @@ use palyra_common::time::Clock;
 use palyra_storage::blob::BlobStore;
 use palyra_storage::events::NewEvent;
 use palyra_storage::{Database, JournalStore, StorageConfig, SystemClock};
+use palyra_testkit::fs::{private_dir, private_tempdir};
 use palyra_testkit::process::{Builder, Process};
 use serde_json::{Value, json};
 
@@ -25,7 +26,7 @@ const NOT_KEPT: [&str; 4] = ["palyra.lock", "palyra.sock", "palyra.db-wal", "pal
 fn write_the_data_directory() {
     let program = std::env::var("PALYRA_FIXTURE_DAEMON")
         .unwrap_or_else(|_| env!("CARGO_BIN_EXE_palyrad").to_owned());
-    let folder = tempfile::tempdir().unwrap();
+    let folder = private_tempdir().unwrap();
     let data = folder.path();
     let help = Command::new(&program).arg("--help").output().unwrap().stdout;
     let builder = Process::builder(program)
@@ -81,7 +82,7 @@ fn lived(builder: Builder, data: &Path) -> i64 {
 /// Git does not keep who may.
 pub(super) fn copy(from: &Path, to: &Path) {
     use std::os::unix::fs::PermissionsExt;
-    std::fs::create_dir_all(to).unwrap();
+    private_dir(to).unwrap();
     for entry in std::fs::read_dir(from).unwrap() {
         let from = entry.unwrap().path();
         let to: PathBuf = to.join(from.file_name().unwrap());

@@ -3,6 +3,7 @@
 use std::path::Path;
 
 use palyra_storage::{Database, OpenOptions, Sql, StorageError, Tx, params, sql};
+use palyra_testkit::fs::private_tempdir;
 use palyra_testkit::postgres::{DatabaseLocale, PostgresServer, TestDatabase};
 
 use super::rows::{Cell, Rows, Table, by_column, compare, rows, tables};
@@ -22,7 +23,7 @@ pub(super) async fn filled(data: &Path, schema: i64) -> Filled {
     let token = take_token(&mut tables);
     let before = by_column(&tables);
     let database = PostgresServer::shared().unwrap().create_database(DatabaseLocale::C).unwrap();
-    let folder = tempfile::tempdir().unwrap();
+    let folder = private_tempdir().unwrap();
     let options = on(at_schema(folder.path(), schema), &database.url());
     let db = Database::open(options).await.unwrap();
     db.write(move |tx| fill(tx, &tables, token)).await.unwrap();
@@ -64,10 +65,10 @@ fn statement(text: String) -> Sql {
 
 /// Nothing is lost, and what comes out is what comes out of the same rows on SQLite.
 pub(super) async fn check_that_nothing_is_lost(data: &Path, schema: i64) {
-    let other = tempfile::tempdir().unwrap();
+    let other = private_tempdir().unwrap();
     copy(data, other.path());
     let Filled { database, before } = filled(data, schema).await;
-    let folder = tempfile::tempdir().unwrap();
+    let folder = private_tempdir().unwrap();
     let after = rows(on(OpenOptions::in_directory(folder.path()), &database.url())).await;
     compare(schema, before, &after);
 

@@ -6,6 +6,7 @@ use std::path::Path;
 use palyra_storage::{
     Column, Database, FromColumn, OpenOptions, Param, Sql, StorageError, Tx, params, sql,
 };
+use palyra_testkit::fs::private_tempdir;
 
 use super::at_schema;
 use super::make::copy;
@@ -174,7 +175,7 @@ fn moved(table: &str, column: &str) -> (String, String) {
 /// Opens one copy with the schema it has and another with that of today, and compares. Two, for a
 /// process that is being started elsewhere in this one may hold a lock for a moment longer.
 pub(super) async fn check_that_nothing_is_lost(data: &Path, schema: i64) {
-    let other = tempfile::tempdir().unwrap();
+    let other = private_tempdir().unwrap();
     copy(data, other.path());
     let before = rows(at_schema(data, schema)).await;
     for ((table, column), values) in &before {
