@@ -297,10 +297,11 @@ async fn the_streams_of_one_connection_are_bounded() {
     assert!(health.ready);
 }
 
-/// Few connections, which end after a second, or with a call under way after two.
+/// Few connections, which end after a second, or with a call under way five seconds later. A call has
+/// as long, and the disk may be busy.
 fn short_lived(room: usize) -> String {
     format!(
-        "[http]\nmax_connections = {room}\nrequest_timeout = \"1s\"\n\
+        "[http]\nmax_connections = {room}\nrequest_timeout = \"5s\"\n\
          [grpc]\nmax_connection_age = \"1s\"\n"
     )
 }
@@ -343,7 +344,8 @@ async fn calls_that_never_end_make_room_after_a_while() {
 #[tokio::test]
 async fn connections_that_only_hold_their_place_lose_it() {
     const ROOM: usize = 4;
-    let config = format!("[http]\nmax_connections = {ROOM}\nrequest_timeout = \"300ms\"\n");
+    // As long as a call may take, and the disk may be busy.
+    let config = format!("[http]\nmax_connections = {ROOM}\nrequest_timeout = \"5s\"\n");
     let (daemon, _folder) = Daemon::with_config(&config);
     let mut silent = Vec::new();
     for half in 0..ROOM {

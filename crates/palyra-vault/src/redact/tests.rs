@@ -225,9 +225,13 @@ fn what_a_text_costs_does_not_grow_with_the_length_of_values() {
         let values: Vec<_> = (0..8).map(|at| format!("{}{at}", "x".repeat(bytes))).collect();
         let values: Vec<_> = values.iter().map(|value| ("global/key", value.as_str())).collect();
         let redactor = redactor(&values);
-        let began = std::time::Instant::now();
-        assert_eq!(redactor.redact(&text), text);
-        began.elapsed()
+        let once = |_| {
+            let began = std::time::Instant::now();
+            assert_eq!(redactor.redact(&text), text);
+            began.elapsed()
+        };
+        // The others are those in which the machine did something else.
+        (0..5).map(once).min().unwrap()
     };
     let (short, long) = (took(600), took(60_000));
     assert!(long < short * 8, "{short:?} with short values, {long:?} with long ones");
