@@ -206,6 +206,10 @@ fn the_socket_is_for_the_user_of_the_daemon_alone() {
     let daemon = Daemon::of(palyrad().temporary_data_dir().unwrap().unprivileged().unwrap());
     let mode = std::fs::metadata(&daemon.running.socket).unwrap().permissions().mode();
     assert_eq!(mode & 0o777, 0o600);
+    if !rustix::process::geteuid().is_root() {
+        eprintln!("not tried: only root can open the socket of another user");
+        return;
+    }
     // The test is root, the daemon nobody: the permissions let root in, the check of the peer does
     // not.
     let mut stream = std::os::unix::net::UnixStream::connect(&daemon.running.socket).unwrap();
@@ -213,12 +217,8 @@ fn the_socket_is_for_the_user_of_the_daemon_alone() {
     let _ = stream.write_all(b"GET /admin/v1/whoami HTTP/1.1\r\nHost: x\r\n\r\n");
     let mut answer = String::new();
     let _ = stream.read_to_string(&mut answer);
-    if std::fs::metadata("/proc/self")
-        .is_ok_and(|own| std::os::unix::fs::MetadataExt::uid(&own) == 0)
-    {
-        assert_eq!(answer, "");
-        daemon.process.wait_for_line("another user was turned away", LIMIT).unwrap();
-    }
+    assert_eq!(answer, "");
+    daemon.process.wait_for_line("another user was turned away", LIMIT).unwrap();
 }
 
 #[test]
