@@ -22,20 +22,41 @@ const CTRL_U: u8 = 0x15;
 /// A secret: from a hidden prompt where standard input is a terminal, otherwise all of standard
 /// input without one newline at its end.
 pub(crate) fn secret(out: &Output, prompt: &str, limit: usize) -> Result<String, Failure> {
+    checked(answer(out, prompt, limit)?, limit)
+}
+
+/// A passphrase that is chosen now: on a terminal it is typed twice. Piped in, it is what the daemon
+/// takes from a file with the same content.
+pub(crate) fn new_passphrase(out: &Output, prompt: &str, limit: usize) -> Result<String, Failure> {
+    let mut first = answer(out, prompt, limit)?;
+    // Some editors end a line with both.
+    if first.ends_with('\r') {
+        first.pop();
+    }
+    let first = checked(first, limit)?;
+    if std::io::stdin().is_terminal() && hidden(out, "Again: ")? != first {
+        return Err(Failure::asked("the two are not the same; nothing was changed"));
+    }
+    Ok(first)
+}
+
+fn answer(out: &Output, prompt: &str, limit: usize) -> Result<String, Failure> {
     let stdin = std::io::stdin();
-    let text = if stdin.is_terminal() {
+    if stdin.is_terminal() {
         if out.is_json() {
             return Err(Failure::asked("with --json nobody is asked; pipe the value in"));
         }
-        hidden(out, prompt)?
-    } else {
-        let mut bytes = Vec::new();
-        // Two bytes more than allowed: one that is too much, and the newline.
-        let most = u64::try_from(limit).unwrap_or(u64::MAX).saturating_add(2);
-        let read = stdin.lock().take(most).read_to_end(&mut bytes);
-        read.map_err(|error| Failure::machine(format!("standard input: {error}")))?;
-        trimmed(bytes)?
-    };
+        return hidden(out, prompt);
+    }
+    let mut bytes = Vec::new();
+    // Three bytes more than allowed: one that is too much, and the end of a line.
+    let most = u64::try_from(limit).unwrap_or(u64::MAX).saturating_add(3);
+    let read = stdin.lock().take(most).read_to_end(&mut bytes);
+    read.map_err(|error| Failure::machine(format!("standard input: {error}")))?;
+    trimmed(bytes)
+}
+
+fn checked(text: String, limit: usize) -> Result<String, Failure> {
     if text.is_empty() {
         return Err(Failure::asked("the value is empty; type it at the prompt, or pipe it in"));
     }
@@ -43,15 +64,6 @@ pub(crate) fn secret(out: &Output, prompt: &str, limit: usize) -> Result<String,
         return Err(Failure::asked(format!("the value is larger than {limit} bytes")));
     }
     Ok(text)
-}
-
-/// A secret that is chosen now: on a terminal it is typed twice.
-pub(crate) fn new_secret(out: &Output, prompt: &str, limit: usize) -> Result<String, Failure> {
-    let first = secret(out, prompt, limit)?;
-    if std::io::stdin().is_terminal() && hidden(out, "Again: ")? != first {
-        return Err(Failure::asked("the two are not the same; nothing was changed"));
-    }
-    Ok(first)
 }
 
 fn trimmed(mut bytes: Vec<u8>) -> Result<String, Failure> {

@@ -1,10 +1,11 @@
 //! What people are told of the master key: where it is, and that it is lost while there is still
 //! something to be done about it.
 
+use std::os::unix::fs::PermissionsExt;
 use std::path::PathBuf;
 
-use palyra_testkit::process::Process;
 use palyra_testkit::fs::private_dir;
+use palyra_testkit::process::Process;
 use serde_json::Value;
 
 use crate::world::{LIMIT, World, until};
@@ -49,6 +50,34 @@ fn a_key_that_is_lost_while_the_daemon_runs_can_be_replaced_as_the_error_says() 
     daemon.wait_ready(LIMIT).unwrap();
     world.palyra(&["status"]).expect(0);
     world.palyra(&["doctor"]).expect(0);
+}
+
+/// It goes in twice, and both times it is the same.
+#[test]
+fn a_new_passphrase_is_the_one_in_the_file_whatever_ends_its_line() {
+    let world = World::new();
+    let (mut daemon, _) = with_a_secret(&world);
+    let rotate = ["secrets", "rotate-master", "--ask-passphrase", "--yes"];
+    let longest = [&[b'x'; 4_000][..], b"\r\n"].concat();
+    world.palyra_reading(&rotate, &longest).expect(0);
+    for (wrong, why) in [
+        (&b"two\nlines\n"[..], "is not one line"),
+        (&[b'x'; 4_001], "larger than 4000 bytes"),
+        (b"\r\n", "is empty"),
+    ] {
+        let refused = world.palyra_reading(&rotate, wrong).expect(2);
+        assert!(refused.err.contains(why), "{refused:?}");
+        assert!(refused.err.contains("code: common/invalid_input"), "{refused:?}");
+    }
+    world.palyra_reading(&rotate, b"abc\r\n").expect(0);
+    let file = world.home().join("new.txt");
+    std::fs::write(&file, "abc\r\n").unwrap();
+    std::fs::set_permissions(&file, PermissionsExt::from_mode(0o600)).unwrap();
+    let config = format!("[vault]\npassphrase_file = \"{}\"\n", file.display());
+    std::fs::write(world.data_dir().join("palyra.toml"), config).unwrap();
+    daemon.restart().unwrap();
+    daemon.wait_ready(LIMIT).unwrap();
+    world.palyra(&["status"]).expect(0);
 }
 
 /// The last copy of the key would go with the process.

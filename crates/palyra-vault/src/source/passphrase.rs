@@ -9,9 +9,9 @@ use serde::{Deserialize, Serialize};
 use zeroize::Zeroizing;
 
 use super::{KeyProblem, file};
-use crate::SecretString;
 use crate::entropy;
 use crate::key::KeyBytes;
+use crate::{SecretString, VaultError};
 
 #[cfg(test)]
 mod tests;
@@ -28,6 +28,9 @@ const LANES: u32 = 1;
 /// daemon allocate or compute without end.
 const MAX_MEMORY_KIB: u32 = 1_024 * 1_024;
 const MAX_PASSES: u32 = 32;
+
+/// More than anybody types, and with the end of its line it fits into its file.
+const MAX_BYTES: usize = 4_000;
 
 /// How what the source gives becomes the key. Kept in `vault_keys`, because it must be repeated.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -76,6 +79,28 @@ pub(crate) fn read(from: Option<&Path>) -> Result<SecretString, KeyProblem> {
         }
     };
     if text.expose().is_empty() { Err(KeyProblem::NoPassphrase) } else { Ok(text) }
+}
+
+/// Refuses a new passphrase that a file would not give back as it is: what ends a line is no part of
+/// it, and a file holds no more than it may have.
+pub(crate) fn accept(new: &SecretString) -> Result<(), VaultError> {
+    let refuse = |what: String| Err(VaultError::Refused { what });
+    let text = new.expose();
+    if text.is_empty() {
+        return refuse("the new passphrase is empty".into());
+    }
+    if text.len() > MAX_BYTES {
+        let bytes = text.len();
+        return refuse(format!(
+            "the new passphrase has {bytes} bytes, and may have {MAX_BYTES}; choose a shorter one"
+        ));
+    }
+    if text.contains(char::is_control) {
+        let what = "the new passphrase is not one line of text: it has a line break or another control \
+                    character in it; choose one without";
+        return refuse(what.into());
+    }
+    Ok(())
 }
 
 /// Takes a moment and some memory, by design.

@@ -32,7 +32,7 @@ use crate::store::vault_keys::{self, StoredKey};
 pub enum NewMaster {
     /// A random one, in the key file or the keyring. Only where the key is in one now.
     Generated,
-    /// A passphrase.
+    /// A passphrase: one line of at most 4000 bytes.
     Passphrase(SecretString),
     /// What this program prints. It must print the same at the next start.
     Command(Vec<String>),
@@ -239,10 +239,8 @@ impl Vault {
                 let (none, step) = (Derivation::None, NextStep::Nothing);
                 Ok(next_key(id, bytes, source.word(), none, step, Some(waiting)))
             }
-            NewMaster::Passphrase(text) if text.expose().is_empty() => {
-                Err(VaultError::Refused { what: "the new passphrase is empty".into() })
-            }
             NewMaster::Passphrase(text) => {
+                passphrase::accept(&text)?;
                 let how = Derivation::argon2id();
                 let derivation = how.clone();
                 let bytes = blocking(move || passphrase::derive(&text, &how)).await;

@@ -12,7 +12,8 @@ use crate::prompt;
 const KEPT_ELSEWHERE: &str = "is kept in the keyring, by its id, if it was there; if it came from a \
                               passphrase or a command, keep that";
 
-const PASSPHRASE_BYTES: usize = 4 << 10;
+/// The longest passphrase that the vault takes.
+const PASSPHRASE_BYTES: usize = 4_000;
 
 /// Lock all secrets with a new master key
 ///
@@ -45,7 +46,7 @@ pub(super) async fn run(context: &Context, arguments: Arguments) -> Outcome {
     let out = context.out();
     let client = context.client()?;
     prompt::confirm(out, "Lock all secrets with a new master key?", arguments.yes)?;
-    let ask = || prompt::new_secret(out, "New passphrase: ", PASSPHRASE_BYTES);
+    let ask = || prompt::new_passphrase(out, "New passphrase: ", PASSPHRASE_BYTES);
     let passphrase = arguments.ask_passphrase.then(ask).transpose()?;
     let command = Some(arguments.key_command).filter(|command| !command.is_empty());
     let progress = out.progress("{spinner} changing the master key, {elapsed}");

@@ -56,3 +56,19 @@ fn a_passphrase_file_is_private_and_ends_with_its_line() {
     assert!(matches!(read_as("\n", 0o600), Err(KeyProblem::NoPassphrase)));
     assert!(matches!(read_as("words", 0o644), Err(KeyProblem::Exposed { .. })));
 }
+
+#[test]
+fn a_new_passphrase_is_one_that_its_file_gives_back() {
+    let accepted = |text: &str| accept(&text.into()).map_err(|error| error.to_string());
+    let longest = "x".repeat(MAX_BYTES);
+    for text in ["two words", " grün ", &longest] {
+        assert_eq!(accepted(text), Ok(()));
+    }
+    let longer = format!("{longest}x");
+    let wrong = [("", "empty"), ("abc\r", "one line"), ("a\nb", "one line"), (&longer, "4000")];
+    for (text, why) in wrong {
+        let refused = accepted(text).unwrap_err();
+        assert!(refused.contains(why), "{refused}");
+        assert!(text.is_empty() || !refused.contains(text), "it is not repeated");
+    }
+}
