@@ -19,6 +19,9 @@ const CTRL_C: u8 = 0x03;
 const CTRL_D: u8 = 0x04;
 const CTRL_U: u8 = 0x15;
 
+const SEVERAL_LINES: &str = "the value has several lines, and a prompt takes one; nothing was changed; \
+                             pipe it in, as in `palyra secrets set NAME < file`";
+
 /// A secret: from a hidden prompt where standard input is a terminal, otherwise all of standard
 /// input without one newline at its end.
 pub(crate) fn secret(out: &Output, prompt: &str, limit: usize) -> Result<String, Failure> {
@@ -78,17 +81,36 @@ fn hidden(out: &Output, prompt: &str) -> Result<String, Failure> {
     let stdin = std::io::stdin();
     let silence = Silence::begin(stdin.as_fd().try_clone_to_owned())?;
     out.tell(prompt);
-    let line = read_line(stdin.lock().bytes());
+    let line = only_line(&mut stdin.lock(), || silence.expect_no_more());
     drop(silence);
     out.tell("\n");
     line
+}
+
+/// The line that is typed, unless another one follows. What follows is read as well, so that nothing
+/// of a secret reaches the shell. Empty lines are no part of what was copied.
+fn only_line(
+    keys: &mut impl BufRead,
+    expect_no_more: impl FnOnce() -> Result<(), Failure>,
+) -> Result<String, Failure> {
+    let line = read_line(keys.by_ref().bytes())?;
+    expect_no_more()?;
+    let mut alone = true;
+    for byte in keys.bytes() {
+        alone &= matches!(byte.map_err(terminal_failed)?, b'\r' | b'\n');
+    }
+    if alone { Ok(line) } else { Err(Failure::asked(SEVERAL_LINES)) }
+}
+
+fn terminal_failed(error: impl std::fmt::Display) -> Failure {
+    Failure::machine(format!("the terminal: {error}"))
 }
 
 /// A line as it is typed, with the keys that correct it.
 fn read_line(bytes: impl Iterator<Item = std::io::Result<u8>>) -> Result<String, Failure> {
     let mut typed = Vec::new();
     for byte in bytes {
-        let byte = byte.map_err(|error| Failure::machine(format!("the terminal: {error}")))?;
+        let byte = byte.map_err(terminal_failed)?;
         match byte {
             b'\r' | b'\n' => return trimmed(typed),
             CTRL_C => return Err(Failure::Interrupted),
@@ -114,23 +136,29 @@ struct Silence {
 
 impl Silence {
     fn begin(terminal: std::io::Result<std::os::fd::OwnedFd>) -> Result<Self, Failure> {
-        let wrong = |error: String| Failure::machine(format!("the terminal: {error}"));
-        let terminal = terminal.map_err(|error| wrong(error.to_string()))?;
-        let before = tcgetattr(&terminal).map_err(|error| wrong(error.to_string()))?;
+        let terminal = terminal.map_err(terminal_failed)?;
+        let before = tcgetattr(&terminal).map_err(terminal_failed)?;
         let mut silent = before.clone();
         silent.local_modes.remove(LocalModes::ECHO | LocalModes::ICANON | LocalModes::ISIG);
         silent.special_codes[SpecialCodeIndex::VMIN] = 1;
         silent.special_codes[SpecialCodeIndex::VTIME] = 0;
-        tcsetattr(&terminal, OptionalActions::Now, &silent)
-            .map_err(|error| wrong(error.to_string()))?;
+        tcsetattr(&terminal, OptionalActions::Now, &silent).map_err(terminal_failed)?;
         Ok(Self { terminal, before })
+    }
+
+    /// From here on a read waits for a tenth of a second: what is pasted can arrive in pieces.
+    fn expect_no_more(&self) -> Result<(), Failure> {
+        let mut silent = tcgetattr(&self.terminal).map_err(terminal_failed)?;
+        silent.special_codes[SpecialCodeIndex::VMIN] = 0;
+        silent.special_codes[SpecialCodeIndex::VTIME] = 1;
+        tcsetattr(&self.terminal, OptionalActions::Now, &silent).map_err(terminal_failed)
     }
 }
 
 impl Drop for Silence {
     fn drop(&mut self) {
-        // There is no other terminal to put back.
-        let _ = tcsetattr(&self.terminal, OptionalActions::Now, &self.before);
+        // What was not read does not reach the shell. There is no other terminal to put back.
+        let _ = tcsetattr(&self.terminal, OptionalActions::Flush, &self.before);
     }
 }
 

@@ -96,6 +96,18 @@ fn a_typed_value_is_not_shown_and_the_terminal_is_put_back() {
 }
 
 #[test]
+fn pasted_lines_are_refused_at_the_prompt() {
+    let world = World::new();
+    let _daemon = world.palyrad();
+    let mut terminal = Terminal::open(&world, "secrets set openai");
+    let seen = terminal.wait_for("Value of").keys("first line\rsecond line\r").end();
+    assert!(seen.contains("code=2") && seen.contains("several lines"), "{seen}");
+    assert!(!seen.contains("first line") && !seen.contains("second line"), "{seen}");
+    assert!(is_as_before(&seen), "{seen}");
+    assert!(world.palyra(&["secrets", "list"]).expect(0).out.contains("no secret"));
+}
+
+#[test]
 fn control_c_at_the_prompt_puts_the_terminal_back() {
     let world = World::new();
     let _daemon = world.palyrad();
