@@ -195,6 +195,15 @@ pub fn is_held(tx: &mut Tx<'_>, token: i64, told: Timestamp) -> Result<bool, Sto
     rows::lives(tx, token, now)
 }
 
+/// Whether nobody has a lease under this token, asked by whoever takes over what was done under it. One
+/// that has expired ends for good: renewed later, it would let what had begun before go on.
+pub fn end_if_over(tx: &mut Tx<'_>, token: i64, told: Timestamp) -> Result<bool, StorageError> {
+    let now = tx.lease_time(told)?;
+    // First, so that nobody renews it between the look and the commit.
+    rows::end_overdue(tx, token, now)?;
+    Ok(!rows::lives(tx, token, now)?)
+}
+
 impl std::fmt::Debug for Leases {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Leases").field("owner", &self.owner).field("ttl", &self.ttl).finish()

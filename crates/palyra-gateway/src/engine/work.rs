@@ -9,7 +9,7 @@ use futures_util::FutureExt;
 use palyra_common::ids::RunId;
 use palyra_common::time::Timestamp;
 use palyra_connector_core::Pulse;
-use palyra_storage::lease::{Lease, LeaseName, is_held};
+use palyra_storage::lease::{Lease, LeaseName, end_if_over, is_held};
 use palyra_storage::{StorageError, Tx};
 use tokio::task::{Id, JoinSet};
 use tokio::time::Instant;
@@ -190,9 +190,11 @@ impl Worker {
         let room = u32::try_from(self.room()).unwrap_or(u32::MAX);
         let claimable = due.is_some_and(|due| due <= now) || !gone.is_empty();
         if room > 0 && claimable {
+            let lease = self.lease.clone();
             let claim = move |tx: &mut Tx<'_>| {
+                lease.fence(tx)?;
                 for worker in &gone {
-                    if !is_held(tx, *worker, now)? {
+                    if end_if_over(tx, *worker, now)? {
                         runs::free(tx, *worker, now)?;
                     }
                 }

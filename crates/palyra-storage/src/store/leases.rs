@@ -34,6 +34,9 @@ const PROLONG: Sql = sql!(
 
 const RELEASE: Sql = sql!("UPDATE leases SET expires_at = 0 WHERE name = $1 AND token = $2");
 
+const END_OVERDUE: Sql =
+    sql!("UPDATE leases SET expires_at = 0 WHERE token = $1 AND expires_at <= $2");
+
 const SWEEP: Sql = claim_sql!(
     "DELETE FROM leases WHERE name IN (
          SELECT name FROM leases WHERE expires_at < $1 AND touched_at < $1 ORDER BY name LIMIT $2",
@@ -106,6 +109,11 @@ pub(crate) fn sweep(tx: &mut Tx<'_>, before: Timestamp, limit: u32) -> Result<u6
 
 pub(crate) fn release(tx: &mut Tx<'_>, name: &str, token: i64) -> Result<(), StorageError> {
     tx.execute(&RELEASE, params![name, token]).map(drop)
+}
+
+/// Ends a lease that has expired: its holder cannot renew it any more.
+pub(crate) fn end_overdue(tx: &mut Tx<'_>, token: i64, now: Timestamp) -> Result<(), StorageError> {
+    tx.execute(&END_OVERDUE, params![token, now]).map(drop)
 }
 
 /// For the one process that has the data directory to itself: whoever held a lease is dead.

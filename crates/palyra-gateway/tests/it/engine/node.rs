@@ -312,6 +312,8 @@ pub(super) struct Node {
     stop: Option<oneshot::Sender<()>>,
     running: Option<JoinHandle<()>>,
     keeper: JoinHandle<()>,
+    db: Database,
+    leases: Leases,
 }
 
 impl Node {
@@ -324,8 +326,7 @@ impl Node {
         let clock = Arc::new(Shifted::default());
         let (script, counting) = (Arc::new(Script::default()), Arc::new(Counting::default()));
         let leases = Leases::new(db.clone(), clock.clone(), Duration::from_secs(2));
-        let (keeper, _) = LeaseKeeper::new(db.clone(), leases.clone());
-        let keeper = tokio::spawn(keeper.run(std::future::pending()));
+        let keeper = keep(&db, &leases);
         let tool = |name, effect, risk| -> Arc<dyn Tool> {
             Arc::new(Count { name, effect, risk, counting: counting.clone() })
         };
@@ -349,7 +350,7 @@ impl Node {
         let streams = Streams::new(db.clone());
         let engine = Engine::new(EngineOptions {
             db: db.clone(),
-            leases,
+            leases: leases.clone(),
             blobs,
             clock: clock.clone(),
             dice: Arc::new(SystemDice),
@@ -368,6 +369,8 @@ impl Node {
         Self {
             sessions: Sessions::new(db.clone(), clock.clone()),
             approvals: Approvals::new(db.clone(), clock.clone()),
+            db,
+            leases,
             agents,
             streams,
             clock,
@@ -389,6 +392,16 @@ impl Node {
     pub(super) fn vanish(self) {
         self.running.as_ref().unwrap().abort();
         self.keeper.abort();
+    }
+
+    /// Its leases are not renewed any more.
+    pub(super) fn falls_behind(&self) {
+        self.keeper.abort();
+    }
+
+    /// They are again.
+    pub(super) fn comes_back(&mut self) {
+        self.keeper = keep(&self.db, &self.leases);
     }
 
     /// The agent's one question that waits for an answer.
@@ -478,6 +491,11 @@ impl Node {
     pub(super) fn times(&self) -> u32 {
         self.counting.times.load(Ordering::SeqCst)
     }
+}
+
+fn keep(db: &Database, leases: &Leases) -> JoinHandle<()> {
+    let (keeper, _) = LeaseKeeper::new(db.clone(), leases.clone());
+    tokio::spawn(keeper.run(std::future::pending()))
 }
 
 pub(super) fn agent() -> palyra_common::ids::AgentId {

@@ -198,3 +198,40 @@ async fn a_run_that_never_gets_further_fails(world: World) {
     assert_eq!(ended.ended, Some(RunEnd::CrashLoop));
     node.stop().await;
 }
+
+mod postgres_nodes {
+    use super::*;
+
+    /// It asks a model, loses its lease and with it the run, and takes the run again.
+    #[tokio::test(flavor = "multi_thread")]
+    async fn what_was_begun_before_a_takeover_writes_nothing_after_it() {
+        let world = World::postgres().await;
+        let mut first = Node::start(&world).await;
+        let (begun, go_on) = (Arc::new(Notify::new()), Arc::new(Notify::new()));
+        first.script.then(Says::Waits("from before", begun.clone(), go_on.clone()));
+        first.script.then(Says::Text("from after"));
+        let run = first.say(first.session().await, "hello").await;
+        begun.notified().await;
+        first.falls_behind();
+        let second = Node::start_on(world.next_process().await, world.folder.path()).await;
+        second.script.then(Says::Calls(vec![("test.risky", "{}".to_owned())]));
+        second.until(run, Phase::WaitingForApproval).await;
+        second.stop().await;
+        first.comes_back();
+        let question = first.question().await;
+        first.decide(question, Verdict::Approve).await.unwrap();
+        // Somebody has it again.
+        loop {
+            let now = first.sessions.run(run).await.unwrap();
+            if now.due_at.is_none() && now.phase != Phase::WaitingForApproval {
+                break;
+            }
+            tokio::time::sleep(std::time::Duration::from_millis(5)).await;
+        }
+        go_on.notify_one();
+        first.until(run, Phase::Completed).await;
+        assert_eq!(first.answer(run).await, "from after");
+        assert_eq!(first.times(), 1);
+        first.stop().await;
+    }
+}
