@@ -279,6 +279,10 @@ impl Held {
     pub(super) async fn propose(&self, call: &Call) -> Result<ToolProposed, String> {
         let tool = self.options.tools.get(&call.tool);
         let tool = tool.ok_or_else(|| format!("there is no tool {} any more", call.tool))?;
+        // The gate may have let it pass before somebody took it from the agent.
+        if !self.agent.may_use(&call.tool) {
+            return Err(format!("this agent may not use {} any more", call.tool));
+        }
         let arguments = Arguments::parse(&call.arguments).map_err(|error| error.to_string())?;
         let invocation = Invocation { arguments: arguments.value.clone(), ..self.invocation(call) };
         let weighed = tool.weigh(&invocation).await.map_err(|fault| fault.to_string())?;

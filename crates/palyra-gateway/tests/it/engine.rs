@@ -38,6 +38,7 @@ on_every_engine!(
     a_no_is_told_to_the_model,
     of_those_who_decide_one_wins,
     a_changed_payload_voids_a_yes,
+    a_yes_does_not_hold_for_a_tool_that_was_taken_away,
     a_question_that_nobody_answers_expires,
     questions_of_a_session_are_answered_in_order,
     a_run_that_waits_lets_later_ones_pass,
@@ -180,6 +181,19 @@ async fn a_changed_payload_voids_a_yes(world: World) {
     node.decide(again, Verdict::Approve).await.unwrap();
     node.until(run, Phase::Completed).await;
     assert_eq!(node.times(), 1);
+    node.stop().await;
+}
+
+async fn a_yes_does_not_hold_for_a_tool_that_was_taken_away(world: World) {
+    let node = Node::start(&world).await;
+    let run = risky(&node).await;
+    let [approval] = node.pending().await[..] else { panic!() };
+    node.spec(|spec| spec.tools = ["fs.*".to_owned()].into()).await;
+    node.decide(approval, Verdict::Approve).await.unwrap();
+    node.until(run, Phase::Completed).await;
+    assert_eq!(node.times(), 0);
+    let told = seen(node.script.asked.lock().unwrap().last().unwrap());
+    assert!(told.contains("this agent may not use test.risky any more"), "{told}");
     node.stop().await;
 }
 

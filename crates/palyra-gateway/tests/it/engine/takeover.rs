@@ -16,6 +16,7 @@ use crate::world::{World, on_every_engine};
 on_every_engine!(
     a_model_is_asked_again_and_the_lost_attempt_charged,
     what_only_reads_is_done_again,
+    what_an_agent_may_not_use_any_more_is_not_done_again,
     what_may_have_been_done_is_done_again_only_after_a_yes,
     what_may_have_been_done_is_told_after_a_no,
     what_cannot_be_done_again_may_have_been_done,
@@ -60,6 +61,22 @@ async fn what_only_reads_is_done_again(world: World) {
     let (node, run) = lost(&world, "test.read").await;
     node.until(run, Phase::Completed).await;
     assert_eq!(node.times(), 1);
+    node.stop().await;
+}
+
+async fn what_an_agent_may_not_use_any_more_is_not_done_again(world: World) {
+    let first = Node::start(&world).await;
+    let begun = Arc::new(Notify::new());
+    *first.counting.hang.lock().unwrap() = Some(begun.clone());
+    first.script.then(Says::Calls(vec![("test.read", "{}".to_owned())]));
+    let run = first.say(first.session().await, "hello").await;
+    begun.notified().await;
+    first.spec(|spec| spec.tools = ["fs.*".to_owned()].into()).await;
+    first.vanish();
+    let node = Node::start_on(world.next_process().await, world.folder.path()).await;
+    node.until(run, Phase::Completed).await;
+    assert_eq!(node.times(), 0);
+    assert_eq!(outcomes(&node, run).await, [ToolOutcome::Failed]);
     node.stop().await;
 }
 
