@@ -253,7 +253,8 @@ impl Commit {
             if sessions::exists(tx, &key)? {
                 continue;
             }
-            let place = Place::Key { key: &key, agent, surface: "delegated", reply_to: None };
+            let place =
+                Place::Key { key: &key, agent, surface: sessions::DELEGATED, reply_to: None };
             let parent = Parent { run: run.id, call: call.clone(), depth: run.depth + 1 };
             let (text, sender) = (task.clone(), format!("agent:{}", run.agent));
             let input = Input { text, sender, trust: self.state.trust, connector: None };

@@ -4,6 +4,9 @@ use palyra_common::ids::{AgentId, ConnectorId, ConversationId, RunId, SessionId}
 use palyra_common::time::Timestamp;
 use palyra_storage::{Row, Sql, StorageError, Tx, claim_sql, lock_sql, params, sql, text};
 
+/// The surface of conversations in which a run works for another one.
+pub(crate) const DELEGATED: &str = "delegated";
+
 macro_rules! columns {
     () => {
         "id, key, agent, surface, title, connector_id, conversation, next_run, next_history, holder,
@@ -51,9 +54,13 @@ const GIVE_TO: Sql = sql!("UPDATE sessions SET agent = $2 WHERE id = $1");
 /// What it is called does not change when something was said in it.
 const RENAME: Sql = sql!("UPDATE sessions SET title = $2 WHERE id = $1");
 
-/// What is said under its key from now on begins another one.
-const ARCHIVE: Sql =
-    sql!("UPDATE sessions SET key = id, archived_at = $2, changed_at = $2 WHERE id = $1");
+/// What is said under its key from now on begins another one. By the key of a delegated one the run that
+/// waits for it finds it, and nobody says anything else there.
+const ARCHIVE: Sql = sql!(
+    "UPDATE sessions SET key = CASE WHEN surface = $3 THEN key ELSE id END, archived_at = $2,
+         changed_at = $2
+     WHERE id = $1"
+);
 
 /// The newest first.
 const LIST: Sql = sql!(concat!(
@@ -211,7 +218,7 @@ pub(crate) fn rename(tx: &mut Tx<'_>, id: SessionId, title: &str) -> Result<(), 
 }
 
 pub(crate) fn archive(tx: &mut Tx<'_>, id: SessionId, now: Timestamp) -> Result<(), StorageError> {
-    tx.execute(&ARCHIVE, params![text(id), now]).map(drop)
+    tx.execute(&ARCHIVE, params![text(id), now, DELEGATED]).map(drop)
 }
 
 /// Sessions that are not put away, the newest first, behind `after`.

@@ -24,6 +24,8 @@ on_every_engine!(
     what_is_no_whole_answer_is_told_with_its_reason,
     what_a_stopped_run_had_begun_elsewhere_shows_on_it,
     a_run_that_lost_its_session_does_not_go_on_before_its_turn,
+    what_is_done_in_a_conversation_that_was_put_away_is_given_away_once,
+    whoever_works_in_a_conversation_that_was_put_away_is_stopped,
 );
 
 fn named(name: &str) -> AgentId {
@@ -222,5 +224,48 @@ async fn a_run_that_lost_its_session_does_not_go_on_before_its_turn(world: World
     node.until(first, Phase::Completed).await;
     assert_eq!(node.answer(first).await, "counted");
     assert_eq!(node.sessions.get(session).await.unwrap().holder, None);
+    node.stop().await;
+}
+
+/// A run that has given its work away, whoever has it, and what lets these go on. Somebody has put their
+/// conversation away.
+async fn with_work_put_away(node: &Node) -> (RunId, RunId, Arc<Notify>) {
+    let helper = add(node, "helper", |_| {}).await;
+    let (begun, go_on) = (Arc::new(Notify::new()), Arc::new(Notify::new()));
+    node.script.then(delegate(&helper));
+    node.script.then(Says::Waits("ten", begun.clone(), go_on.clone()));
+    let run = node.say(node.session().await, "have it counted").await;
+    begun.notified().await;
+    let [child] = &below(node, run).await[..] else { panic!() };
+    node.sessions.archive(child.session).await.unwrap();
+    (run, child.id, go_on)
+}
+
+async fn what_is_done_in_a_conversation_that_was_put_away_is_given_away_once(world: World) {
+    let node = Node::start(&world).await;
+    let (run, _, go_on) = with_work_put_away(&node).await;
+    let wish = |wish| node.sessions.wish(run, wish, "ann".to_owned(), None);
+    wish(Wish::Pause).await.unwrap();
+    node.until(run, Phase::Paused).await;
+    node.script.then(Says::Text("counted"));
+    wish(Wish::Resume).await.unwrap();
+    let started = |kind: &String| kind == "tool.started";
+    while node.kinds(run).await.into_iter().filter(started).count() < 2 {
+        tokio::time::sleep(std::time::Duration::from_millis(5)).await;
+    }
+    go_on.notify_one();
+    node.until(run, Phase::Completed).await;
+    let all = node.sessions.runs(None, None, None, 200).await.unwrap();
+    assert_eq!(all.iter().filter(|run| run.parent.is_some()).count(), 1);
+    assert_eq!(node.answer(run).await, "counted");
+    node.stop().await;
+}
+
+async fn whoever_works_in_a_conversation_that_was_put_away_is_stopped(world: World) {
+    let node = Node::start(&world).await;
+    let (run, child, _) = with_work_put_away(&node).await;
+    node.sessions.wish(run, Wish::Abort, "ann".to_owned(), None).await.unwrap();
+    node.until(run, Phase::Aborted).await;
+    node.until(child, Phase::Aborted).await;
     node.stop().await;
 }
