@@ -20,6 +20,7 @@ mod phase;
 mod queue;
 mod signal;
 mod unknown;
+mod unreadable;
 mod work;
 
 use std::sync::Arc;

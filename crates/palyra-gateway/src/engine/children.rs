@@ -41,6 +41,19 @@ pub(crate) fn tell_to_stop(
     Ok(())
 }
 
+/// Tells all who work for a run that ends, whatever its calls are.
+pub(super) fn tell_all_to_stop(
+    tx: &mut Tx<'_>,
+    parent: RunId,
+    now: Timestamp,
+) -> Result<(), StorageError> {
+    for child in runs::open_below(tx, parent)? {
+        run_signals::add(tx, child, &Signal::Abort { by: BY.to_owned() }, now)?;
+        tx.notify(TOPIC);
+    }
+    Ok(())
+}
+
 /// Ends runs that were told to stop while nobody works on them.
 pub(super) async fn end_those_at_rest(db: &Database, now: Timestamp) -> Result<(), StorageError> {
     for run in db.read(run_signals::stopped_at_rest).await? {

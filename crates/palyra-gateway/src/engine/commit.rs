@@ -65,6 +65,8 @@ pub(crate) struct Beside {
     pub(crate) keep: Vec<BlobId>,
     /// From which event on pieces of an answer are superseded.
     pub(crate) drop_deltas: Option<i64>,
+    /// Whether nobody can read what the run has done: whatever may be of it is looked for.
+    pub(crate) unread: bool,
 }
 
 impl Beside {
@@ -262,6 +264,10 @@ impl Commit {
             submit(tx, &new, now)?;
         }
         children::tell_to_stop(tx, run.id, &self.beside.stop, now)?;
+        if self.beside.unread {
+            children::tell_all_to_stop(tx, run.id, now)?;
+            tape::silence(tx, run.id)?;
+        }
         Ok(())
     }
 
@@ -274,7 +280,7 @@ impl Commit {
         }
         run_signals::forget(tx, run.id)?;
         // Only about calls of the last answer can there be any: before another, all are settled.
-        if !self.state.calls.is_empty() {
+        if self.beside.unread || !self.state.calls.is_empty() {
             withdraw(tx, run.id, "the run has ended", now)?;
         }
         if ended.is_free {

@@ -27,7 +27,7 @@ use crate::store::sessions::Session;
 use crate::store::{run_signals, tape};
 
 /// Taken over so often without getting any further, a run has failed.
-const MOST_RECOVERIES: u32 = 3;
+pub(super) const MOST_RECOVERIES: u32 = 3;
 /// How long a question waits for an answer.
 const ASK_FOR: Duration = Duration::from_days(1);
 /// Whoever asks to be left alone for longer has not answered: what is said meanwhile waits behind it.

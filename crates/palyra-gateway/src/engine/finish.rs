@@ -4,7 +4,7 @@ use palyra_common::ids::EnvelopeId;
 use palyra_common::runtime_contracts::{RunEnd, RunLifecyclePhase, ToolOutcome};
 use palyra_common::tape::{RunFinished, TapeEvent};
 use palyra_common::time::Duration;
-use palyra_connector_core::{CleanText, Envelope, Operation, Release};
+use palyra_connector_core::{CleanText, Envelope, Operation, Outgoing, Release};
 use palyra_policy::run::{Event, RunState};
 
 use super::children::given_away;
@@ -15,6 +15,8 @@ use super::unknown::left_over;
 use crate::error::GatewayError;
 use crate::metrics;
 use crate::reply::reply_envelope;
+use crate::store::runs::Run;
+use crate::store::sessions::Session;
 use crate::store::tape;
 
 /// What every platform takes in one message.
@@ -58,7 +60,9 @@ impl Held {
         self.beside.stop.extend(given_away(&self.state));
         left_over(&self.state).into_iter().for_each(|event| self.push(event));
         let finished = RunFinished { phase, end, answer: answer.clone(), detail, hint };
-        self.beside.reply = self.reply(phase, &answer)?;
+        if phase != RunLifecyclePhase::Aborted {
+            self.beside.reply = reply(&*self.options.outgoing, &self.run, &self.session, &answer)?;
+        }
         self.beside.answer = answer;
         let progress = std::mem::replace(&mut self.progress, true);
         let before = self.state.clone();
@@ -133,38 +137,37 @@ impl Held {
         }
         true
     }
+}
 
-    /// The message that goes back to where the question came from.
-    fn reply(
-        &self,
-        phase: RunLifecyclePhase,
-        answer: &str,
-    ) -> Result<Option<Envelope>, GatewayError> {
-        let stopped = phase == RunLifecyclePhase::Aborted;
-        let Some((connector, conversation)) = self.session.reply_to.as_ref().filter(|_| !stopped)
-        else {
-            return Ok(None);
-        };
-        let reply_to = self.run.answers.as_deref().and_then(|id| id.parse().ok());
-        let mut texts = CleanText::pieces(answer, MAX_TEXT, &*self.options.outgoing);
-        if texts.is_empty() {
-            return Ok(None);
-        }
-        if texts.len() > MAX_PARTS {
-            texts.truncate(MAX_PARTS - 1);
-            let note = format!(
-                "[The answer is longer than {MAX_PARTS} messages, and was cut here: `palyra sessions \
-                 show {}` has all of it]",
-                self.run.session
-            );
-            texts.push(CleanText::of(&note, &*self.options.outgoing));
-        }
-        let part = |text| Operation::Send { text, reply_to: reply_to.clone() };
-        let parts = texts.into_iter().map(part).collect();
-        let id = reply_envelope(self.run.id)?;
-        let (connector, conversation) = (connector.clone(), conversation.clone());
-        Ok(Some(Envelope { connector, id, conversation, parts, release: Release::AtOnce }))
+/// The message that goes back to where the question came from.
+pub(super) fn reply(
+    outgoing: &dyn Outgoing,
+    run: &Run,
+    session: &Session,
+    answer: &str,
+) -> Result<Option<Envelope>, GatewayError> {
+    let Some((connector, conversation)) = &session.reply_to else {
+        return Ok(None);
+    };
+    let reply_to = run.answers.as_deref().and_then(|id| id.parse().ok());
+    let mut texts = CleanText::pieces(answer, MAX_TEXT, outgoing);
+    if texts.is_empty() {
+        return Ok(None);
     }
+    if texts.len() > MAX_PARTS {
+        texts.truncate(MAX_PARTS - 1);
+        let note = format!(
+            "[The answer is longer than {MAX_PARTS} messages, and was cut here: `palyra sessions \
+             show {}` has all of it]",
+            run.session
+        );
+        texts.push(CleanText::of(&note, outgoing));
+    }
+    let part = |text| Operation::Send { text, reply_to: reply_to.clone() };
+    let parts = texts.into_iter().map(part).collect();
+    let id = reply_envelope(run.id)?;
+    let (connector, conversation) = (connector.clone(), conversation.clone());
+    Ok(Some(Envelope { connector, id, conversation, parts, release: Release::AtOnce }))
 }
 
 /// What happens to a run that ends: what gave an answer is completed, also if a limit cut it.
@@ -192,7 +195,7 @@ fn ended_by(end: RunEnd, state: &RunState) -> Event {
 }
 
 /// What is said at the end: the answer, or what there is of it and why there is no more.
-fn answer(end: RunEnd, said: &str, detail: Option<&str>) -> String {
+pub(super) fn answer(end: RunEnd, said: &str, detail: Option<&str>) -> String {
     let because = match end {
         RunEnd::Answered => return said.to_owned(),
         RunEnd::NoAnswer => "The model gave no answer",
@@ -219,7 +222,7 @@ fn answer(end: RunEnd, said: &str, detail: Option<&str>) -> String {
 }
 
 /// What somebody who runs this installation can do about such an end of a run of the agent AGENT.
-fn next_step(end: RunEnd) -> Option<&'static str> {
+pub(super) fn next_step(end: RunEnd) -> Option<&'static str> {
     match end {
         RunEnd::Answered | RunEnd::Stopped | RunEnd::ModelRefused => None,
         RunEnd::NoAnswer => Some("Ask again, or in other words."),

@@ -17,7 +17,7 @@ use tokio::time::Instant;
 use super::drive::Held;
 use super::hands::Hands;
 use super::signal::Call;
-use super::{EngineOptions, TOPIC, children};
+use super::{EngineOptions, TOPIC, children, unreadable};
 use crate::approvals::expire_overdue;
 use crate::store::run_signals;
 use crate::store::runs::{self, Run};
@@ -314,8 +314,12 @@ async fn drive(
 ) -> Option<Outcome> {
     let id = run.id;
     let driven = async {
-        match Held::load(options, worker, run, signalled).await {
+        match Held::load(options.clone(), worker, run.clone(), signalled).await {
             Ok(held) => held.drive().await,
+            Err(error) if unreadable::is_given_up(&run, &error) => {
+                tracing::warn!(run = %id, %error, "a run cannot be read, and is given up");
+                unreadable::give_up(&options, worker, run).await
+            }
             Err(error) => Err(error),
         }
     };

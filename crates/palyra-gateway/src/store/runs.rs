@@ -106,6 +106,8 @@ const OPEN_UNDER_KEY: Sql = sql!(
      WHERE s.key = $1 AND r.parent = $2 AND r.history IS NULL"
 );
 
+const OPEN_BELOW: Sql = sql!("SELECT id FROM runs WHERE parent = $1 AND history IS NULL");
+
 const LOCK: Sql =
     sql!(concat!("UPDATE runs SET agent = agent WHERE id = $1 RETURNING ", columns!()));
 
@@ -393,6 +395,11 @@ pub(crate) fn open_under_key(
     parent: RunId,
 ) -> Result<Vec<RunId>, StorageError> {
     tx.query(&OPEN_UNDER_KEY, params![key, text(parent)], |row| row.parse(0))
+}
+
+/// Runs that have not ended and work for a run.
+pub(crate) fn open_below(tx: &mut Tx<'_>, parent: RunId) -> Result<Vec<RunId>, StorageError> {
+    tx.query(&OPEN_BELOW, params![text(parent)], |row| row.parse(0))
 }
 
 /// Runs of a session before a place in it, the newest first.

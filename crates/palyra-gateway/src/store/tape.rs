@@ -66,6 +66,8 @@ const INPUTS_BEFORE: Sql = sql!(
 const DROP_DELTAS: Sql =
     sql!("DELETE FROM tape WHERE run_id = $1 AND seq >= $2 AND seq < $3 AND kind = 'model.delta'");
 
+const SILENCE: Sql = sql!("UPDATE tape SET spoken = 0 WHERE run_id = $1 AND spoken = 1");
+
 const SWEEP: Sql = sql!("DELETE FROM tape WHERE run_id = $1");
 
 /// What stands in the payload column: the event, and the version of its shape.
@@ -208,6 +210,11 @@ pub(crate) fn drop_deltas(
     until: i64,
 ) -> Result<(), StorageError> {
     tx.execute(&DROP_DELTAS, params![text(run), from, until]).map(drop)
+}
+
+/// Keeps a run from being read by the models that are asked after it.
+pub(crate) fn silence(tx: &mut Tx<'_>, run: RunId) -> Result<(), StorageError> {
+    tx.execute(&SILENCE, params![text(run)]).map(drop)
 }
 
 pub(crate) fn sweep(tx: &mut Tx<'_>, run: RunId) -> Result<u64, StorageError> {

@@ -12,6 +12,7 @@ mod routed;
 mod sending;
 mod takeover;
 mod tools;
+mod unreadable;
 mod waiting;
 mod watching;
 

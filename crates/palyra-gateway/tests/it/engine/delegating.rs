@@ -36,12 +36,12 @@ fn micros(most: u64) -> Cap {
     Cap { tokens: None, micros: Some(most) }
 }
 
-fn delegate(to: &AgentId) -> Says {
+pub(super) fn delegate(to: &AgentId) -> Says {
     let task = json!({"agent": to, "task": "count to ten"});
     Says::Calls(vec![("agent.delegate", task.to_string())])
 }
 
-async fn add(node: &Node, name: &str, change: impl FnOnce(&mut AgentSpec)) -> AgentId {
+pub(super) async fn add(node: &Node, name: &str, change: impl FnOnce(&mut AgentSpec)) -> AgentId {
     let mut spec = AgentSpec::default();
     change(&mut spec);
     node.agents.add(named(name), spec, None).await.unwrap().id
@@ -52,7 +52,7 @@ async fn session(node: &Node, agent: &AgentId) -> SessionId {
 }
 
 /// The runs below one, the nearest first.
-async fn below(node: &Node, run: RunId) -> Vec<Run> {
+pub(super) async fn below(node: &Node, run: RunId) -> Vec<Run> {
     let all = node.sessions.runs(None, None, None, 200).await.unwrap();
     let mut found: Vec<Run> = Vec::new();
     loop {
