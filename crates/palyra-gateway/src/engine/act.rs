@@ -444,6 +444,13 @@ impl Held {
         Ok(())
     }
 
+    /// The same event, if it is a result with no more in it than the tape takes.
+    pub(super) async fn shortened(&mut self, event: TapeEvent) -> Result<TapeEvent, GatewayError> {
+        let TapeEvent::ToolCompleted(done) = event else { return Ok(event) };
+        let (content, artifact) = self.shorten(done.content).await?;
+        Ok(TapeEvent::ToolCompleted(ToolCompleted { content, artifact, ..done }))
+    }
+
     /// Puts what is too long where the model can page through it.
     async fn shorten(&mut self, content: String) -> Result<(String, Option<String>), GatewayError> {
         if content.len() <= INLINE_BYTES {

@@ -350,7 +350,10 @@ impl Held {
                 Signal::Pause { by } => pause = Some((id, format!("by {by}"))),
                 Signal::Decided { .. } | Signal::ChildEnded { .. } => {
                     self.beside.absorbed.push(id);
-                    signal.event().into_iter().for_each(|event| self.push(event));
+                    if let Some(event) = signal.event() {
+                        let event = self.shortened(event).await?;
+                        self.push(event);
+                    }
                 }
             }
         }

@@ -26,6 +26,7 @@ on_every_engine!(
     a_run_that_lost_its_session_does_not_go_on_before_its_turn,
     what_is_done_in_a_conversation_that_was_put_away_is_given_away_once,
     whoever_works_in_a_conversation_that_was_put_away_is_stopped,
+    a_long_answer_is_read_in_pieces,
 );
 
 fn named(name: &str) -> AgentId {
@@ -267,5 +268,23 @@ async fn whoever_works_in_a_conversation_that_was_put_away_is_stopped(world: Wor
     node.sessions.wish(run, Wish::Abort, "ann".to_owned(), None).await.unwrap();
     node.until(run, Phase::Aborted).await;
     node.until(child, Phase::Aborted).await;
+    node.stop().await;
+}
+
+async fn a_long_answer_is_read_in_pieces(world: World) {
+    let node = Node::start(&world).await;
+    let helper = add(&node, "helper", |_| {}).await;
+    node.script.then(delegate(&helper));
+    node.script.then(Says::Text(Box::leak("ten ".repeat(15_000).into_boxed_str())));
+    let run = node.say(node.session().await, "have it counted").await;
+    node.until(run, Phase::Completed).await;
+    let done = node.tape(run).await.into_iter().find_map(|entry| match entry.event {
+        TapeEvent::ToolCompleted(done) => Some(done),
+        _ => None,
+    });
+    let done = done.unwrap();
+    assert!(done.content.len() < 20_000, "{}", done.content.len());
+    let id = done.artifact.unwrap();
+    assert!(done.content.contains("artifact.read") && done.content.contains(&id));
     node.stop().await;
 }
