@@ -1,10 +1,7 @@
 //! What is said at the end of a run.
 
-use std::sync::Arc;
-
 use palyra_common::runtime_contracts::{RunEnd, RunLifecyclePhase as Phase};
 use palyra_common::time::Duration;
-use tokio::sync::Notify;
 
 use super::node::{Node, Says, seen};
 use crate::world::{World, on_every_engine};
@@ -45,12 +42,12 @@ async fn an_answer_that_was_cut_says_so(world: World) {
 /// A model that has begun to speak, and does not go on.
 async fn what_was_said_when_the_time_was_up_is_the_answer(world: World) {
     let node = Node::start(&world).await;
-    node.spec(|spec| spec.limits.active = Duration::from_secs(4)).await;
+    let limit = Duration::from_hours(1);
+    node.spec(|spec| spec.limits.active = limit).await;
     node.script.then(Says::While("let me see", vec![("test.read", "{}".to_owned())]));
-    let never = Arc::new(Notify::new());
-    never.notify_one();
     // The end may be the beginning of a secret.
-    node.script.then(Says::Pieces(&["the key s3cr3t opens ", "pass"], never));
+    let said = &["the key s3cr3t opens ", "pass"];
+    node.script.then(Says::Late(said, node.clock.clone(), limit));
     let session = node.session().await;
     let run = node.say(session, "tell me").await;
     let ended = node.until(run, Phase::Completed).await;

@@ -56,6 +56,8 @@ pub(super) enum Says {
     /// Something, and then it uses tools.
     While(&'static str, Vec<(&'static str, String)>),
     Pieces(&'static [&'static str], Arc<Notify>),
+    /// So much, and so long after it was asked that it is too late for more.
+    Late(&'static [&'static str], Arc<Shifted>, Duration),
     Calls(Vec<(&'static str, String)>),
     Fails(RetryClass),
     /// It wants to be left alone for so long.
@@ -121,6 +123,9 @@ impl Thinker for Script {
         self.asked.lock().unwrap().push(request.clone());
         self.later.lock().unwrap().push(later);
         let says = self.next.lock().unwrap().pop_front();
+        if let Some(Says::Late(_, clock, by)) = &says {
+            clock.advance(*by);
+        }
         async move {
             match says {
                 None => match self.always.lock().unwrap().clone() {
@@ -142,6 +147,10 @@ impl Thinker for Script {
                         go_on.notified().await;
                     }
                     Ok(self.thought(&pieces.concat(), Vec::new()))
+                }
+                Some(Says::Late(pieces, ..)) => {
+                    pieces.iter().for_each(|piece| sink.delta(Delta::Text(piece)));
+                    std::future::pending().await
                 }
                 Some(Says::Calls(calls)) => Ok(self.thought("", calls)),
                 Some(Says::Fails(class)) => Err(failed(class, Amount::default())),
