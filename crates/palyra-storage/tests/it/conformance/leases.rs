@@ -2,7 +2,7 @@
 
 use palyra_common::error::ErrorCode;
 use palyra_common::time::Duration;
-use palyra_storage::lease::{Lease, LeaseName, Leases};
+use palyra_storage::lease::{Lease, LeaseName, Leases, end_if_over};
 use palyra_storage::{Database, StorageError, params};
 use tokio::task::JoinSet;
 
@@ -12,6 +12,7 @@ on_every_engine!(
     a_lease_has_one_holder,
     an_expired_lease_can_be_taken_and_the_old_token_is_refused,
     a_renewed_lease_stays,
+    a_lease_that_was_ended_is_not_renewed,
     a_released_lease_is_free_at_once,
     tokens_only_grow,
     of_many_takers_one_wins,
@@ -88,6 +89,22 @@ async fn a_renewed_lease_stays(world: World) {
     let held = leases.renew().await.unwrap();
     assert!(!held.contains(&first), "a lost lease is not reported as held");
     assert!(held.contains(&taken));
+}
+
+async fn a_lease_that_was_ended_is_not_renewed(world: World) {
+    let leases = world.leases(&world.db);
+    let lease = leases.try_take(&name()).await.unwrap().unwrap();
+    let (token, now) = (lease.token(), world.clock().now());
+    let is_over = async || world.db.write(move |tx| end_if_over(tx, token, now)).await.unwrap();
+    assert!(!is_over().await);
+    assert_eq!(leases.renew().await.unwrap(), std::slice::from_ref(&lease));
+    expire(&world).await;
+    assert!(is_over().await);
+    assert_eq!(leases.renew().await.unwrap(), []);
+    assert!(!leases.holds(&lease));
+    let stale = write_under(&world.db, &lease, "a").await.unwrap_err();
+    assert_eq!(stale.code(), ErrorCode::StorageStaleLease);
+    assert!(leases.try_take(&name()).await.unwrap().unwrap().token() > token);
 }
 
 async fn a_released_lease_is_free_at_once(world: World) {
