@@ -12,8 +12,7 @@ use palyra_common::runtime_contracts::{BroadcastStrategy, DirectMessagePolicy, I
 use palyra_common::time::{Clock, Timestamp};
 use palyra_connector_core::{
     AdapterRegistry, ChannelError, ConnectorSupervisor, Connectors, Inbound, Outbox, Outgoing,
-    Pulse, Remembered, Said, Statuses, SupervisorOptions, SystemDice, Wanted, history, remember,
-    set_up,
+    Pulse, Remembered, Statuses, SupervisorOptions, SystemDice, Wanted, remember, set_up,
 };
 use palyra_connectors::{BuiltIn, KINDS, echo};
 use palyra_gateway::{ChannelRouter, OntoTapes, Preview, Responder, RuleError, Rules, add_rule};
@@ -82,17 +81,6 @@ impl ChannelPlatform {
             db,
         };
         Ok((platform, supervisor))
-    }
-
-    /// The last messages of a conversation until `until`, the newest first.
-    pub(crate) async fn history(
-        &self,
-        connector: &ConnectorId,
-        conversation: &ConversationId,
-        until: Timestamp,
-        limit: u32,
-    ) -> Result<Vec<Said>, StorageError> {
-        history(&self.db, connector, conversation, until, limit).await
     }
 
     /// What is remembered of a conversation.

@@ -58,10 +58,11 @@ fn a_new_passphrase_is_the_one_in_the_file_whatever_ends_its_line() {
     let world = World::new();
     let (mut daemon, _) = with_a_secret(&world);
     let rotate = ["secrets", "rotate-master", "--ask-passphrase", "--yes"];
-    let longest = [&[b'x'; 4_000][..], b"\r\n"].concat();
+    let longest = [&[b'x'; 1_000][..], b"\r\n"].concat();
     world.palyra_reading(&rotate, &longest).expect(0);
     for (wrong, why) in [
         (&b"two\nlines\n"[..], "is not one line"),
+        (&[b'x'; 1_001], "may have 1000"),
         (&[b'x'; 4_001], "larger than 4000 bytes"),
         (b"\r\n", "is empty"),
     ] {

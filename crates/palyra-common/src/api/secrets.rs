@@ -60,9 +60,12 @@ pub struct SecretStored {
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(deny_unknown_fields, default)]
 pub struct RotateMaster {
-    /// The new passphrase, where the key comes from one.
+    /// The new passphrase, where the key comes from one: one line.
     #[serde(skip_serializing_if = "Option::is_none")]
-    #[cfg_attr(feature = "openapi", schema(min_length = 1))]
+    #[cfg_attr(
+        feature = "openapi",
+        schema(pattern = "^[^\\u0000-\\u001F\\u007F-\\u009F]{1,1000}$")
+    )]
     pub passphrase: Option<String>,
     /// The program, and its arguments, that prints the new key, where it comes from one.
     #[serde(skip_serializing_if = "Option::is_none")]

@@ -30,7 +30,7 @@ const MAX_MEMORY_KIB: u32 = 1_024 * 1_024;
 const MAX_PASSES: u32 = 32;
 
 /// More than anybody types, and with the end of its line it fits into its file.
-const MAX_BYTES: usize = 4_000;
+const MAX_CHARS: usize = 1_000;
 
 /// How what the source gives becomes the key. Kept in `vault_keys`, because it must be repeated.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -89,10 +89,10 @@ pub(crate) fn accept(new: &SecretString) -> Result<(), VaultError> {
     if text.is_empty() {
         return refuse("the new passphrase is empty".into());
     }
-    if text.len() > MAX_BYTES {
-        let bytes = text.len();
+    let length = text.chars().count();
+    if length > MAX_CHARS {
         return refuse(format!(
-            "the new passphrase has {bytes} bytes, and may have {MAX_BYTES}; choose a shorter one"
+            "the new passphrase has {length} characters, and may have {MAX_CHARS}; choose a shorter one"
         ));
     }
     if text.contains(char::is_control) {

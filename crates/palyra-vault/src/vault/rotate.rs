@@ -32,7 +32,7 @@ use crate::store::vault_keys::{self, StoredKey};
 pub enum NewMaster {
     /// A random one, in the key file or the keyring. Only where the key is in one now.
     Generated,
-    /// A passphrase: one line of at most 4000 bytes.
+    /// A passphrase: one line of at most 1000 characters.
     Passphrase(SecretString),
     /// What this program prints. It must print the same at the next start.
     Command(Vec<String>),

@@ -12,7 +12,7 @@ use crate::prompt;
 const KEPT_ELSEWHERE: &str = "is kept in the keyring, by its id, if it was there; if it came from a \
                               passphrase or a command, keep that";
 
-/// The longest passphrase that the vault takes.
+/// No passphrase that the vault takes has more.
 const PASSPHRASE_BYTES: usize = 4_000;
 
 /// Lock all secrets with a new master key

@@ -60,12 +60,12 @@ fn a_passphrase_file_is_private_and_ends_with_its_line() {
 #[test]
 fn a_new_passphrase_is_one_that_its_file_gives_back() {
     let accepted = |text: &str| accept(&text.into()).map_err(|error| error.to_string());
-    let longest = "x".repeat(MAX_BYTES);
+    let longest = "ü".repeat(MAX_CHARS);
     for text in ["two words", " grün ", &longest] {
         assert_eq!(accepted(text), Ok(()));
     }
     let longer = format!("{longest}x");
-    let wrong = [("", "empty"), ("abc\r", "one line"), ("a\nb", "one line"), (&longer, "4000")];
+    let wrong = [("", "empty"), ("abc\r", "one line"), ("a\nb", "one line"), (&longer, "1000")];
     for (text, why) in wrong {
         let refused = accepted(text).unwrap_err();
         assert!(refused.contains(why), "{refused}");
