@@ -76,11 +76,21 @@ impl ClientError {
     }
 
     /// Whether a daemon that was there before may be there again later, as after a restart. What stands
-    /// before it while it is away may answer in its place: a proxy.
+    /// before it while it is away may answer in its place: a proxy. A daemon that is there and has a
+    /// reason to refuse is not away, also where the same may be accepted later.
     pub fn is_absence(&self) -> bool {
         match self {
             Self::NotRunning { .. } | Self::Unreachable { .. } | Self::Unexpected { .. } => true,
-            Self::Refused(envelope) => envelope.retryable(),
+            Self::Refused(envelope) => matches!(
+                envelope.known_code(),
+                Some(
+                    ErrorCode::StorageUnavailable
+                        | ErrorCode::StorageBusy
+                        | ErrorCode::StorageShuttingDown
+                        | ErrorCode::HttpSlow
+                        | ErrorCode::HttpBusy
+                )
+            ),
             Self::NotPermitted { .. } | Self::PathTooLong { .. } | Self::NotAFolder { .. } => false,
         }
     }

@@ -93,3 +93,19 @@ fn a_socket_that_cannot_be_opened_says_why() {
     assert_eq!(code(200, ErrorKind::InvalidInput), told("common/invalid_input"));
     assert_eq!(code(9, ErrorKind::InvalidInput), None);
 }
+
+/// Whoever is told why is not to wait for a daemon that is there.
+#[test]
+fn a_refusal_with_a_reason_is_no_absence() {
+    let is_absence =
+        |code| ClientError::Refused(Box::new(StableErrorEnvelope::new(code, "why"))).is_absence();
+    for code in [ErrorCode::StorageUnavailable, ErrorCode::StorageShuttingDown, ErrorCode::HttpBusy]
+    {
+        assert!(is_absence(code), "{code}");
+    }
+    for code in
+        [ErrorCode::ChannelQueueFull, ErrorCode::StorageDiskFull, ErrorCode::StorageSizeLimit]
+    {
+        assert!(!is_absence(code), "{code}");
+    }
+}

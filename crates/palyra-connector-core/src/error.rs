@@ -44,7 +44,7 @@ pub enum ChannelError {
         most: usize,
     },
     /// Too much waits in a conversation.
-    #[error("{most} messages wait in the conversation {conversation}, and no more may")]
+    #[error("as many messages as may ({most}) wait in the conversation {conversation}")]
     LaneFull {
         /// The conversation.
         conversation: ConversationId,

@@ -49,6 +49,40 @@ fn says(ran: &Ran, expected: &[&str]) {
     }
 }
 
+/// Whoever sends hears why not, and not that the daemon is waited for.
+#[test]
+fn a_full_queue_is_told_at_once() {
+    let world = World::new();
+    let _daemon = world.palyrad();
+    let hour = r#"{"max_waiting": 1, "backoff": {"base": "1h", "cap": "1h"}}"#;
+    world.configure(r#"{"faults": {"request": "transient"}}"#, hour);
+    let send = |conversation: &str| {
+        world.palyra(&["message", "send", ECHO, conversation, "hi", "--wait", "1ms"])
+    };
+    send("general").expect(7);
+    let refused = send("general");
+    assert!(refused.err.contains("code: channel/queue_full"), "{refused:?}");
+    assert!(!refused.err.contains("waiting for the daemon"), "{refused:?}");
+}
+
+/// What keeps others is no reason for this one.
+#[test]
+fn what_a_message_waits_for_is_its_own() {
+    let world = World::new();
+    let _daemon = world.palyrad();
+    world.configure(r#"{"faults": {"request": "reject"}}"#, "{}");
+    world.send("m1").expect(7);
+    world.until_channel("it was given up", |channel| channel["dead"] == 1);
+    let hour = r#"{"backoff": {"base": "1h", "cap": "1h"}}"#;
+    world.configure(r#"{"faults": {"request": "transient"}}"#, hour);
+    let waits = world.palyra(&["message", "send", ECHO, "other", "hi", "--wait", "1s"]).expect(7);
+    let told = "it waits; echo:default is at work, and this has failed and waits for another try";
+    assert!(
+        waits.err.contains(told) || waits.err.contains("is at work, and this waits for"),
+        "{waits:?}"
+    );
+}
+
 #[test]
 fn what_breaks_is_tried_again_given_up_and_replayed() {
     let world = World::new();

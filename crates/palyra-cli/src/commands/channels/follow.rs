@@ -3,9 +3,9 @@
 use std::time::{Duration, Instant};
 
 use palyra_client::{Client, ClientError};
-use palyra_common::api::{ChannelDetail, MessageState, NewMessage, PartState};
+use palyra_common::api::{Channel, ChannelDetail, MessageState, NewMessage, PartState};
 use palyra_common::ids::{ConnectorId, EnvelopeId};
-use palyra_common::runtime_contracts::OutboxState;
+use palyra_common::runtime_contracts::{ConnectorContact, ConnectorSaturation, OutboxState};
 
 use crate::count;
 use crate::failure::{Failure, Outcome};
@@ -130,7 +130,7 @@ pub(crate) async fn outcome(
             | OutboxState::Pending
             | OutboxState::Sending
             | OutboxState::Delivered
-            | OutboxState::Cancelled => waits(client, channel).await,
+            | OutboxState::Cancelled => waits(client, channel, kept).await,
         });
     }
     Err(Failure::Faults)
@@ -152,7 +152,7 @@ fn looked_for(channel: &ConnectorId) -> String {
 }
 
 /// What a message waits for.
-async fn waits(client: &Client, id: &ConnectorId) -> String {
+async fn waits(client: &Client, id: &ConnectorId, part: &PartState) -> String {
     let name = printable(id.as_str());
     let Ok(ChannelDetail { channel, queue, .. }) = client.channel(id).await else {
         return format!("`palyra channels show {name}` tells how the channel is");
@@ -164,8 +164,33 @@ async fn waits(client: &Client, id: &ConnectorId) -> String {
     };
     let reason = match (channel.enabled, channel.reasons.first()) {
         (false, _) => "is switched off".to_owned(),
-        (true, Some(reason)) => format!("does not send now: {}", printable(reason)),
-        (true, None) => "is at work".to_owned(),
+        (true, Some(reason)) if sends_nothing(&channel) => {
+            format!("does not send now: {}", printable(reason))
+        }
+        (true, _) => format!("is at work, and {}", own_wait(part)),
     };
     format!("it waits; {name} {reason}. {next}")
+}
+
+/// Whether the gravest of what there is to say of a channel keeps all of its messages.
+fn sends_nothing(channel: &Channel) -> bool {
+    let has_no_contact = channel.contact != ConnectorContact::Heard;
+    has_no_contact
+        || match channel.saturation {
+            ConnectorSaturation::AuthFailed | ConnectorSaturation::Paused => true,
+            ConnectorSaturation::Healthy
+            | ConnectorSaturation::Retrying
+            | ConnectorSaturation::Backpressure
+            | ConnectorSaturation::RateLimited
+            | ConnectorSaturation::DeadLettered => false,
+        }
+}
+
+/// What a message waits for where its channel sends others.
+fn own_wait(part: &PartState) -> &'static str {
+    match (part.state, part.attempts) {
+        (OutboxState::Sending, _) => "the platform has not answered yet",
+        (_, 0) => "this waits for others of its conversation, or until the platform lets it go out",
+        (_, _) => "this has failed and waits for another try",
+    }
 }
