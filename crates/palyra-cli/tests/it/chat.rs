@@ -222,6 +222,22 @@ fn whoever_comes_back_sees_what_was_under_way() {
     assert!(world.workspace("a.md").exists());
 }
 
+/// The question stays, and whoever looks at it is told where it is decided.
+#[test]
+fn whoever_ends_the_input_at_a_question_is_told_where_it_is_decided() {
+    let world = World::new();
+    let _daemon = world.palyrad();
+    let mut terminal = Terminal::open(&world, "chat");
+    terminal.wait_for("> ").keys("write a.md: x\r").wait_for("Approve? y or n").keys("\x04");
+    terminal.wait_for("Nothing more is read here: `palyra ").wait_for("approvals approve ");
+    let asked = world.palyra(&["approvals", "list", "--json"]).expect(0).json();
+    let id = asked["items"][0]["id"].as_str().unwrap().to_owned();
+    world.palyra(&["approvals", "approve", &id]).expect(0);
+    terminal.wait_for("→ fs.write");
+    assert!(terminal.end().contains("code=0"));
+    assert!(world.workspace("a.md").exists());
+}
+
 /// The daemon is killed in the middle of an answer: what there was of it is taken back, and the
 /// conversation goes on with one answer.
 #[test]

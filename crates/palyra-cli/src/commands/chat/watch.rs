@@ -105,7 +105,10 @@ impl<'a> Watch<'a> {
                     self.prompt(&questions)?;
                 }
                 Turn::Typed(Some(line)) => self.typed(line, &mut questions).await?,
-                Turn::Typed(None) => {}
+                Turn::Typed(None) => {
+                    self.leave_question();
+                    self.prompt(&questions)?;
+                }
                 Turn::Interrupted if is_stopped => return self.left(run),
                 Turn::Interrupted => {
                     is_stopped = true;
@@ -147,12 +150,25 @@ impl<'a> Watch<'a> {
         self.prompt(questions)
     }
 
-    /// Says what can be typed, if somebody can.
+    /// Says what can be typed, or where else to decide once nothing can be.
     fn prompt(&mut self, questions: &VecDeque<Question>) -> Outcome {
-        let open = questions.iter().any(|question| !question.is_answered);
-        if open && self.lines.as_ref().is_some_and(|lines| !lines.has_ended()) {
-            self.out.tell("Approve? y or n, and why if you like: ");
-            self.is_asking = true;
+        let Some(open) = questions.iter().find(|question| !question.is_answered) else {
+            return Ok(());
+        };
+        match &self.lines {
+            None => {}
+            Some(lines) if lines.has_ended() => {
+                let id = open.approval.id;
+                let told = format!(
+                    "Nothing more is read here: `palyra approvals approve {id}` or `palyra approvals \
+                     deny {id}` decides."
+                );
+                self.view.line(self.out, Tone::Doubtful, &told)?;
+            }
+            Some(_) => {
+                self.out.tell("Approve? y or n, and why if you like: ");
+                self.is_asking = true;
+            }
         }
         Ok(())
     }
