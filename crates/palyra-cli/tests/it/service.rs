@@ -313,6 +313,12 @@ exit 1
     assert!(told.contains("`palyra daemon start`"), "{told}");
     let installed = world.palyra(&["daemon", "install", "--json"]).expect(1).json();
     assert!(installed["next_step"].as_str().unwrap().contains("daemon start"), "{installed}");
+    assert!(!told.contains("It starts when you log in"), "nobody answers who would: {told}");
+    let other = world.home().join("other").display().to_string();
+    let elsewhere = ["--data-dir", &other, "daemon", "install", "--json"];
+    let installed = world.palyra(&elsewhere).expect(1).json();
+    let same = format!("`palyra --data-dir {other} daemon start`");
+    assert!(installed["next_step"].as_str().unwrap().contains(&same), "{installed}");
     let told = check(&["daemon", "install", "--no-start"]);
     assert!(!told.contains("`palyra daemon start`"), "nobody wants that: {told}");
     check(&["daemon", "uninstall", "--yes"]);

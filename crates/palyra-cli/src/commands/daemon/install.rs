@@ -66,7 +66,7 @@ struct Installed {
     not_done: Vec<String>,
     /// What runs the daemon where systemd cannot.
     #[serde(skip_serializing_if = "Option::is_none")]
-    next_step: Option<&'static str>,
+    next_step: Option<String>,
 }
 
 pub(super) async fn run(context: &Context, arguments: Arguments) -> Outcome {
@@ -109,6 +109,9 @@ pub(super) async fn run(context: &Context, arguments: Arguments) -> Outcome {
             }
         }
     }
+    // Programs are told of the same data directory as people.
+    let next = installed.next_step.take();
+    installed.next_step = next.map(|step| context.out().complete(&step).into_owned());
     context.out().show(&installed, text)?;
     if installed.not_done.is_empty() { Ok(()) } else { Err(Failure::ToldAlready(Exit::Failed)) }
 }
@@ -208,7 +211,7 @@ fn enable(unit: &Unit, data_dir: &Path, start: bool) -> Installed {
     step(&["daemon-reload"], "systemd was not told about the unit");
     let enabled = step(&["enable", unit.name()], "it does not start by itself yet");
     let started = start && step(&["restart", unit.name()], "it was not started");
-    let next_step = (start && !started && !service::answers()).then_some(WITHOUT_SYSTEMD);
+    let next_step = (start && !started && !service::answers()).then(|| WITHOUT_SYSTEMD.to_owned());
     Installed {
         unit: unit.path().display().to_string(),
         enabled,
@@ -223,7 +226,7 @@ fn enable(unit: &Unit, data_dir: &Path, start: bool) -> Installed {
 
 fn text(out: &Output, installed: &Installed) -> String {
     let mut text = format!("{} is written.\n", printable(&installed.unit));
-    if installed.enabled {
+    if installed.enabled && installed.next_step.is_none() {
         text.push_str(
             "It starts when you log in; for a start without a login: loginctl enable-linger\n",
         );
@@ -238,6 +241,6 @@ fn text(out: &Output, installed: &Installed) -> String {
     for left in &installed.not_done {
         text.push_str(&format!("{} {}\n", out.paint(Tone::Doubtful, "not done:"), printable(left)));
     }
-    text.extend(installed.next_step.map(|step| format!("{step}\n")));
+    text.extend(installed.next_step.iter().map(|step| format!("{step}\n")));
     text
 }
