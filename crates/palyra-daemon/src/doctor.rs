@@ -38,7 +38,9 @@ const CHECK_TAKES: Duration = Duration::from_secs(10);
 pub(crate) async fn inside(app: &App) -> Doctor {
     let data_dir = &app.place.data_dir;
     let database = database(app).await;
-    let (blobs, vault, models, agents, runs, channels, owner) = tokio::join!(
+    let size = async { checks::database_size(app.db.room().await) };
+    let (size, blobs, vault, models, agents, runs, channels, owner) = tokio::join!(
+        asking("database_size", &database, size),
         asking("blob_round_trip", &database, blobs(app)),
         vault(app, &database),
         asking("models", &database, thinking::models(app)),
@@ -49,6 +51,7 @@ pub(crate) async fn inside(app: &App) -> Doctor {
     );
     let checks = vec![
         database,
+        size,
         blobs,
         leases(app),
         vault,

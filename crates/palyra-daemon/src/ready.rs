@@ -163,11 +163,15 @@ async fn look(app: &App) -> Look {
         let schema = app.db.schema().await.map(|schema| schema.version).ok()?;
         let has_owner = app.identity.has_owner().await.ok()?;
         let owner_logged_in = app.identity.owner_has_logged_in().await.ok()?;
-        Some((schema, has_owner, owner_logged_in, Counts::read(&app.db).await.ok()?))
+        let room = app.db.room().await.ok()?;
+        Some((schema, has_owner, owner_logged_in, Counts::read(&app.db).await.ok()?, room))
     };
     // Secrets that cannot be read stop those who need them and nothing else.
     match tokio::time::timeout(PATIENCE, database).await {
-        Ok(Some((schema, has_owner, logged_in, work))) => {
+        Ok(Some((schema, has_owner, logged_in, work, room))) => {
+            if room.is_some_and(checks::is_too_little) {
+                look.waiting_for.push("room below storage.max_bytes".into());
+            }
             (look.schema, look.work) = (Some(schema), Some(work));
             (look.has_owner, look.owner_logged_in) = (Some(has_owner), Some(logged_in));
             look.see(app, key::look(app).await);

@@ -19,6 +19,7 @@ pub(crate) use traces::has_blobs;
 
 use crate::engine::EngineKind;
 use crate::engine::export::Origin;
+use crate::engine::sqlite::SqliteFile;
 use crate::lease::Held;
 use crate::migrate::SchemaState;
 use crate::notify::{Bell, Subscription, Topic};
@@ -133,6 +134,15 @@ impl Database {
     /// The schema that the database has now.
     pub async fn schema(&self) -> Result<SchemaState, StorageError> {
         self.read(schema::read).await
+    }
+
+    /// How many bytes more fit below `storage.max_bytes`. None: it limits nothing here.
+    pub async fn room(&self) -> Result<Option<u64>, StorageError> {
+        let Origin::Sqlite(SqliteFile { max_bytes: Some(most), .. }) = self.origin() else {
+            return Ok(None);
+        };
+        let most = *most;
+        self.read(move |tx| schema::room(tx, most)).await.map(Some)
     }
 
     /// The version of SQLite or of the Postgres server, in its own words.

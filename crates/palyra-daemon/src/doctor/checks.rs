@@ -87,7 +87,29 @@ fn free_bytes(folder: &Path) -> rustix::io::Result<u64> {
 
 /// Whether the disk takes no more than a start needs. One that cannot be asked is not called full.
 pub(crate) fn has_no_room(folder: &Path) -> bool {
-    free_bytes(folder).is_ok_and(|free| free < ROOM_TO_START as u64)
+    free_bytes(folder).is_ok_and(is_too_little)
+}
+
+/// Whether so many bytes are no more than a start needs.
+pub(crate) fn is_too_little(room: u64) -> bool {
+    room < ROOM_TO_START as u64
+}
+
+/// How much more the database takes of what `storage.max_bytes` allows.
+pub(super) fn database_size(room: Result<Option<u64>, StorageError>) -> Check {
+    let name = "database_size";
+    let told = match room {
+        Ok(None) => return check(name, CheckState::Ok, "storage.max_bytes does not limit it"),
+        Ok(Some(room)) => {
+            let seen = format!("{} KiB are left below storage.max_bytes", room >> 10);
+            if !is_too_little(room) {
+                return check(name, CheckState::Ok, seen);
+            }
+            StableErrorEnvelope::new(ErrorCode::StorageSizeLimit, seen)
+        }
+        Err(error) => error.envelope(),
+    };
+    advised(check(name, CheckState::Failed, told.to_string()), told.recovery_hint())
 }
 
 fn is_full(error: &std::io::Error) -> bool {

@@ -38,6 +38,40 @@ fn a_full_disk_is_told_and_work_goes_on_when_there_is_space() {
     assert_eq!(put(200).status, 200);
 }
 
+/// Reading goes on, and so does writing when rows are gone.
+#[test]
+fn a_database_as_large_as_it_may_be_is_not_called_ready() {
+    let (daemon, _folder) = Daemon::with_config("[storage]\nmax_bytes = 2000000\n");
+    until_ready_is(&daemon, 200);
+    let large = serde_json::json!({ "value": "a".repeat(60_000) }).to_string();
+    let path = |n: usize| format!("/admin/v1/secrets/global/s{n}");
+    let full = |n: &usize| daemon.local("PUT", &path(*n), &large).status != 200;
+    let full = (0..100).find(full).expect("the database is full");
+    let refused = daemon.local("PUT", &path(full), &large);
+    assert_eq!((refused.status, refused.code().as_str()), (503, "storage/size_limit"));
+    let waits = serde_json::json!(["room below storage.max_bytes"]);
+    until_ready_is(&daemon, 503);
+    assert_eq!(daemon.tcp("GET", "/readyz", &[], "").json()["waiting_for"], waits);
+    assert_eq!(daemon.local("GET", "/admin/v1/status", "").json()["waiting_for"], waits);
+    let checks = daemon.local("GET", "/admin/v1/doctor", "").json()["checks"].clone();
+    let checks = checks.as_array().unwrap();
+    let found = checks.iter().find(|check| check["name"] == "database_size").unwrap();
+    assert_eq!(found["state"], "failed", "{found}");
+    assert!(found["advice"].as_str().unwrap().contains("`storage.max_bytes`"), "{found}");
+    assert_eq!(daemon.local("GET", "/admin/v1/secrets", "").status, 200, "reading goes on");
+    (0..full).for_each(|n| assert!(daemon.local("DELETE", &path(n), "").status < 300));
+    until_ready_is(&daemon, 200);
+    assert_eq!(daemon.local("PUT", &path(full), &large).status, 200);
+}
+
+fn until_ready_is(daemon: &Daemon, status: u16) {
+    let deadline = std::time::Instant::now() + LIMIT;
+    while daemon.tcp("GET", "/readyz", &[], "").status != status {
+        assert!(std::time::Instant::now() < deadline, "readiness is not answered with {status}");
+        std::thread::sleep(std::time::Duration::from_millis(50));
+    }
+}
+
 /// Opens the database in `folder` as a newer release would.
 pub(crate) fn migrate_to_the_future(folder: &Path) {
     static NEWER: LazyLock<Vec<Migration>> = LazyLock::new(|| {

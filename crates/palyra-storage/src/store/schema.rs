@@ -35,6 +35,12 @@ const FIRST_TABLE: Sql = sql!(
      ORDER BY name LIMIT 1"
 );
 
+/// Only asked of SQLite: how much the file has grown, and what rows have left in it.
+const PAGES: Sql = sql!(
+    "SELECT page_count * page_size, freelist_count * page_size
+     FROM pragma_page_count(), pragma_freelist_count(), pragma_page_size()"
+);
+
 const ENGINE_VERSION: Sql = sql!(
     sqlite: "SELECT sqlite_version()",
     postgres: "SELECT current_setting('server_version')",
@@ -97,6 +103,14 @@ pub(crate) fn set(tx: &mut Tx<'_>, state: SchemaState) -> Result<(), StorageErro
 /// A write that changes nothing anybody reads.
 pub(crate) fn touch(statements: &mut dyn Statements) -> Result<(), StorageError> {
     statements.execute(&TOUCH, params![]).map(drop)
+}
+
+/// How many bytes fit into a SQLite file that may grow to `most`. What rows have left is used again,
+/// also in one that has grown beyond that before there was a limit.
+pub(crate) fn room(tx: &mut Tx<'_>, most: u64) -> Result<u64, StorageError> {
+    let (grown, left) = tx.query_one(&PAGES, params![], |row| Ok((row.get(0)?, row.get(1)?)))?;
+    let bytes = |number: i64| u64::try_from(number).unwrap_or_default();
+    Ok(most.saturating_sub(bytes(grown)).saturating_add(bytes(left)))
 }
 
 /// The version of SQLite or of the Postgres server, in its own words.
