@@ -276,15 +276,16 @@ impl Held {
         events
     }
 
-    /// What another worker had begun and not ended.
+    /// What another worker had begun and not ended, or this one and not written down.
     async fn recover(&mut self) -> Result<(), GatewayError> {
         for found in policy::recovery(&self.state) {
             match found {
                 Recovery::Abandon { turn, attempt } => {
                     // Nobody knows what it took: at most what was set aside for it.
                     let charged = self.reserved().await?;
-                    let gone = GivenUp::Interrupted("the daemon that had asked is gone");
-                    self.abandon(turn, attempt, charged, gone);
+                    // Whoever had asked is gone, or could not write: this worker, too.
+                    let lost = GivenUp::Interrupted("what came of it was not written down");
+                    self.abandon(turn, attempt, charged, lost);
                     // Pieces of finished answers are gone already: what is left is of this one.
                     self.beside.drop_deltas = Some(1);
                 }

@@ -39,7 +39,13 @@ async fn a_model_is_asked_again_and_the_lost_attempt_charged(world: World) {
     assert_eq!(second.answer(run).await, "here I am");
     // Ten for the answer, and ten that were set aside for the attempt that is lost.
     assert_eq!(ended.tokens, 20);
-    assert!(second.kinds(run).await.contains(&"model.abandoned".to_owned()));
+    let tape = second.tape(run).await;
+    let abandoned = tape.iter().find_map(|entry| match &entry.event {
+        TapeEvent::ModelAbandoned(abandoned) => Some(abandoned.reason.as_str()),
+        _ => None,
+    });
+    // True as well where its own node could not write it.
+    assert_eq!(abandoned, Some("what came of it was not written down"));
     second.stop().await;
 }
 
