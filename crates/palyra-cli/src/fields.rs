@@ -23,8 +23,16 @@ pub(crate) fn with_fields<T: Serialize + DeserializeOwned>(
     for (name, value) in fields {
         *place(&mut all, &name) = value;
     }
-    serde_json::from_value(all)
-        .map_err(|error| Failure::asked(format!("{what} cannot be used: {error}")))
+    read(what, all)
+}
+
+/// Says which field is wrong, because serde says only what.
+fn read<T: DeserializeOwned>(what: &str, value: Value) -> Result<T, Failure> {
+    serde_path_to_error::deserialize(value).map_err(|error| {
+        let path = error.path().to_string();
+        let place = if path == "." { String::new() } else { format!("{path}: ") };
+        Failure::asked(format!("{what} cannot be used: {place}{}", error.into_inner()))
+    })
 }
 
 /// The fields of `value` with what they hold.

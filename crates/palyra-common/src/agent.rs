@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 
 use serde::{Deserialize, Serialize};
 
+use crate::serde_number::{whole_large, whole_number};
 use crate::serde_object::object;
 use crate::time::Duration;
 
@@ -43,9 +44,11 @@ pub struct AgentSpec {
 #[serde(deny_unknown_fields, default)]
 pub struct RunLimits {
     /// Turns of the model.
+    #[serde(deserialize_with = "whole_number")]
     #[cfg_attr(feature = "openapi", schema(minimum = 1, maximum = 1_000))]
     pub turns: u32,
     /// Calls of tools.
+    #[serde(deserialize_with = "whole_number")]
     #[cfg_attr(feature = "openapi", schema(minimum = 0, maximum = 10_000))]
     pub tool_calls: u32,
     /// How long it may work, waiting not counted.
@@ -54,9 +57,11 @@ pub struct RunLimits {
     #[serde(deserialize_with = "object")]
     pub cap: Cap,
     /// How much of the conversation a model gets to see, in tokens.
+    #[serde(deserialize_with = "whole_number")]
     #[cfg_attr(feature = "openapi", schema(minimum = 256, maximum = 2_000_000))]
     pub context_tokens: u64,
     /// The longest answer, in tokens.
+    #[serde(deserialize_with = "whole_number")]
     #[cfg_attr(feature = "openapi", schema(minimum = 16, maximum = 200_000))]
     pub output_tokens: u64,
 }
@@ -86,11 +91,11 @@ const MAX_CAP: u64 = 9_007_199_254_740_991;
 #[serde(deny_unknown_fields)]
 pub struct Cap {
     /// Tokens.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(default, skip_serializing_if = "Option::is_none", deserialize_with = "whole_large")]
     #[cfg_attr(feature = "openapi", schema(minimum = 0, maximum = 9_007_199_254_740_991_i64))]
     pub tokens: Option<u64>,
     /// Millionths of a dollar.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(default, skip_serializing_if = "Option::is_none", deserialize_with = "whole_large")]
     #[cfg_attr(feature = "openapi", schema(minimum = 0, maximum = 9_007_199_254_740_991_i64))]
     pub micros: Option<u64>,
 }

@@ -25,11 +25,18 @@ where
 pub(crate) fn whole_version<'de, D: Deserializer<'de>>(
     deserializer: D,
 ) -> Result<Option<i64>, D::Error> {
+    Ok(whole_large(deserializer)?.map(|number| number as i64))
+}
+
+/// A whole number that may be large, or none.
+pub(crate) fn whole_large<'de, D: Deserializer<'de>>(
+    deserializer: D,
+) -> Result<Option<u64>, D::Error> {
     let Some(number) = Option::<f64>::deserialize(deserializer)? else {
         return Ok(None);
     };
     if number.fract() == 0.0 && (0.0..=MOST).contains(&number) {
-        return Ok(Some(number as i64));
+        return Ok(Some(number as u64));
     }
     Err(D::Error::custom(format_args!("a whole number from 0 to {MOST} is expected")))
 }

@@ -38,7 +38,13 @@ fn what_no_agent_can_be_is_refused_before_it_is_sent() {
         ("limits=1", "agent cannot be used"),
         ("models=a,b,c,d,e,f,g,h,i", "an agent thinks with at most 8 models"),
         ("name= ", "the name of an agent"),
-        ("budgets.day.tokens=many", "invalid type"),
+        ("budgets.day.tokens=many", "budgets.day.tokens: invalid type"),
+        ("limits.turn=1", "limits.turn: unknown field"),
+        ("limits.active=soon", "limits.active: "),
+        (
+            "limits.tool_calls=-1",
+            "agent cannot be used: limits.tool_calls: a whole number from 0 to 4294967295 is expected",
+        ),
     ] {
         let error = said(&[field]).unwrap_err();
         assert!(error.starts_with("common/invalid_input: ") && error.contains(told), "{error}");
