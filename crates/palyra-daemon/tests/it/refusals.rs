@@ -47,6 +47,26 @@ fn two_names_in_one_request_are_refused() {
 }
 
 #[test]
+fn what_is_no_cursor_is_told_as_such() {
+    let daemon = Daemon::start();
+    for list in ["runs", "approvals", "events", "sessions", "principals", "tokens"] {
+        let refused = daemon.local("GET", &format!("/admin/v1/{list}?after=nope%20at%20all"), "");
+        assert_eq!(
+            (refused.status, refused.code().as_str()),
+            (400, "common/invalid_input"),
+            "{list}: {refused:?}"
+        );
+        let told = refused.json();
+        assert_eq!(
+            told["message"],
+            "after: this is no cursor of a list; leave it out to begin at its start",
+            "{list}"
+        );
+        assert!(told["recovery_hint"].as_str().unwrap().contains("the message names"), "{told}");
+    }
+}
+
+#[test]
 fn a_page_of_another_site_is_refused() {
     let daemon = Daemon::start();
     for line in [

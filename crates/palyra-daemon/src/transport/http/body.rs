@@ -1,5 +1,7 @@
 //! Reading what a request carries: bounded, and refused with a reason.
 
+use std::error::Error as _;
+
 use axum::body::HttpBody as _;
 use axum::extract::path::ErrorKind;
 use axum::extract::rejection::PathRejection;
@@ -121,10 +123,20 @@ impl<T: DeserializeOwned> FromRequestParts<App> for QueryOf<T> {
 
     async fn from_request_parts(parts: &mut Parts, _: &App) -> Answer<Self> {
         Query::try_from_uri(&parts.uri).map(|Query(value)| Self(value)).map_err(|error| {
+            // What serde says of it is about a field, which it names first.
+            if error.source().is_some_and(|field| field.to_string().starts_with("after: ")) {
+                return no_cursor();
+            }
             let what = error.to_string();
             Refusal::new(ErrorCode::HttpMalformed, crate::config::without_quotations(&what))
         })
     }
+}
+
+/// What was given to go on from is nothing that a list gave.
+pub(crate) fn no_cursor() -> Refusal {
+    let what = "after: this is no cursor of a list; leave it out to begin at its start";
+    Refusal::new(ErrorCode::CommonInvalidInput, what)
 }
 
 /// What stands in the path.

@@ -17,7 +17,7 @@ use serde::Deserialize;
 
 use super::access::checked_limit;
 use crate::app::App;
-use crate::transport::http::body::{JsonBody, OptionalJsonBody, PathOf, QueryOf};
+use crate::transport::http::body::{JsonBody, OptionalJsonBody, PathOf, QueryOf, no_cursor};
 use crate::transport::http::caller::Caller;
 use crate::transport::http::once::{OnceKey, Told, carry_out};
 use crate::transport::http::refusal::{Answer, Refusal};
@@ -200,9 +200,7 @@ fn checked_title(title: &str) -> Answer<String> {
 fn cursor<T: std::str::FromStr>(text: &str) -> Answer<(i64, T)> {
     let parts = text.split_once('.');
     let parts = parts.and_then(|(first, rest)| Some((first.parse().ok()?, rest.parse().ok()?)));
-    parts.ok_or_else(|| {
-        Refusal::new(ErrorCode::HttpMalformed, "after is the next of the page before")
-    })
+    parts.ok_or_else(no_cursor)
 }
 
 async fn begun_before(app: &App, id: &str) -> Answer<AgentSession> {
