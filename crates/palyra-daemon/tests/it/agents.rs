@@ -227,6 +227,45 @@ fn agents_are_made_changed_by_version_and_removed() {
 }
 
 #[test]
+fn a_test_of_a_model_is_not_said_to_be_made_again() {
+    // Whoever comes is told that there is too much to do.
+    let server = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = server.local_addr().unwrap();
+    let config = format!(
+        "[models.providers.full]\nkind = \"openai\"\nbase_url = \"http://{address}/v1\"\n\
+         [models.entries.full]\nprovider = \"full\"\nmodel = \"x\"\n"
+    );
+    let (daemon, _folder) = Daemon::with_config(&config);
+    for (head, advice) in [
+        ("429 Too Many Requests\r\nRetry-After: 7", ": Try again in 7s. If it lasts, "),
+        ("500 Internal Server Error", ": Try again later. If it lasts, "),
+    ] {
+        let answer = format!("HTTP/1.1 {head}\r\nConnection: close\r\nContent-Length: 0\r\n\r\n");
+        std::thread::scope(|scope| {
+            scope.spawn(|| answer_once(&server, &answer));
+            let tested = daemon.ask("POST", "/admin/v1/models/full/test", &Value::Null).json();
+            let error = tested["error"].as_str().unwrap_or_default().to_owned();
+            assert!(error.contains(advice) && !error.contains("again when"), "{tested}");
+        });
+    }
+}
+
+fn answer_once(server: &std::net::TcpListener, answer: &str) {
+    use std::io::{BufRead, Read, Write};
+    let (mut stream, _) = server.accept().unwrap();
+    let mut asked = std::io::BufReader::new(stream.try_clone().unwrap());
+    let (mut line, mut length) = (String::new(), 0);
+    while asked.read_line(&mut line).unwrap() > 2 {
+        if let Some(found) = line.to_lowercase().strip_prefix("content-length: ") {
+            length = found.trim().parse().unwrap();
+        }
+        line.clear();
+    }
+    asked.read_exact(&mut vec![0; length]).unwrap();
+    stream.write_all(answer.as_bytes()).unwrap();
+}
+
+#[test]
 fn what_is_said_twice_under_one_key_is_said_once() {
     let daemon = Daemon::start();
     let session = daemon.begin();

@@ -5,6 +5,7 @@ use axum::extract::State;
 use palyra_common::ErrorCode;
 use palyra_common::api::{Model, ModelPrice, ModelState, ModelTested, Page};
 use palyra_common::runtime_contracts::Scope;
+use palyra_common::time::Duration;
 use palyra_models::{
     Delta, DeltaSink, ModelInfo, ModelName, ModelRequest, Models, ProviderState, Turn, cost,
 };
@@ -75,10 +76,20 @@ pub(crate) async fn test_model(
         Err(failed) => {
             let told = failed.error.envelope();
             tested.cost_micros = failed.owed.cost.0;
-            tested.error = Some(format!("{told}: {}", told.recovery_hint()));
+            let advice = advice(told.recovery_hint(), failed.error.retry_after());
+            tested.error = Some(format!("{told}: {advice}"));
         }
     }
     Ok(Json(tested))
+}
+
+/// What to do after a test. Nobody makes it again, as is done for a run.
+fn advice(hint: &str, retry_after: Option<Duration>) -> String {
+    let Some(of_a_run) = hint.strip_prefix("Nothing to do: ") else { return hint.to_owned() };
+    let (_, lasting) = of_a_run.split_once(". ").unwrap_or_default();
+    let seconds = |wait: Duration| Duration::from_secs(wait.as_millis().div_ceil(1_000));
+    let when = retry_after.map_or("later".to_owned(), |wait| format!("in {}", seconds(wait)));
+    format!("Try again {when}. {lasting}")
 }
 
 /// When the first piece came.
