@@ -295,10 +295,14 @@ impl Config {
             return refuse("grpc.max_connection_age is at least 1s");
         }
         match http.hosts.iter().find(|host| !is_host(host)) {
-            Some(host) => refuse(&format!(
-                "http.hosts: {host:?} is not a host or host:port, without http://, path and \
-                 wildcard; name each host"
-            )),
+            Some(host) => {
+                let begins: String = host.chars().take(MAX_HOST).collect();
+                refuse(&format!(
+                    "http.hosts: {begins:?} is not a host or host:port, without http://, path and \
+                     wildcard, of at most {MAX_HOST} characters and {MAX_LABEL} between dots; name \
+                     each host"
+                ))
+            }
             None => Ok(()),
         }
     }
@@ -337,9 +341,16 @@ impl HttpConfig {
     }
 }
 
+/// How long a name can be, and a part of it (RFC 1035, 2.3.4, as text).
+const MAX_HOST: usize = 253;
+const MAX_LABEL: usize = 63;
+
 pub(crate) fn is_host(text: &str) -> bool {
     text.parse::<axum::http::uri::Authority>().is_ok_and(|authority| {
-        !authority.as_str().contains(['@', '*']) && !authority.host().is_empty()
+        let host = authority.host();
+        !authority.as_str().contains(['@', '*'])
+            && (1..=MAX_HOST).contains(&host.len())
+            && host.split('.').all(|label| label.len() <= MAX_LABEL)
     })
 }
 

@@ -235,6 +235,20 @@ fn a_host_is_no_pattern() {
     }
 }
 
+#[test]
+fn a_host_is_as_long_as_a_name_can_be() {
+    let label = |length: usize| "a".repeat(length);
+    let labels = |last: usize| [label(63), label(63), label(63), label(last)].join(".");
+    for fits in [label(63), labels(61), format!("{}:443", labels(61)), "[::1]:80".to_owned()] {
+        assert!(is_host(&fits), "{fits}");
+    }
+    for wrong in [label(64), labels(62), format!("a.{}:443", label(64)), label(60_000)] {
+        let refused = told(&format!("[http]\nhosts = [\"{wrong}\"]\n"));
+        assert!(refused.contains("http.hosts") && refused.contains("253"), "{refused}");
+        assert!(refused.len() < 1_000, "it is not repeated as a whole: {refused}");
+    }
+}
+
 /// Before anything is opened, and as a mistake in the configuration.
 #[test]
 fn a_url_that_can_never_work_is_refused() {
