@@ -12,8 +12,11 @@ use crate::runtime_contracts::{
 };
 use crate::time::Timestamp;
 
+mod limits;
 #[cfg(test)]
 mod tests;
+
+pub use limits::Limits;
 
 /// The version of the shapes below, written with each event.
 pub const SCHEMA: u32 = 1;
@@ -182,6 +185,9 @@ payloads! {
         reserved_tokens: u64,
         /// How much money is, in millionths of a dollar.
         reserved_micros: u64,
+        /// How much the run may do, by which it was decided to ask.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        limits: Option<Limits>,
     }
 
     /// A piece of an answer.
@@ -395,5 +401,8 @@ payloads! {
         /// What somebody who runs this installation can do about it.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         hint: Option<String>,
+        /// How much the run might do, by which it was decided to end it.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        limits: Option<Limits>,
     }
 }

@@ -292,7 +292,8 @@ fn end(
 ) -> Result<(), GatewayError> {
     let (phase, end) = (RunLifecyclePhase::Aborted, RunEnd::Stopped);
     let detail = Some(format!("stopped by {by}"));
-    let finished = RunFinished { phase, end, answer: "[Stopped]".to_owned(), detail, hint: None };
+    let answer = "[Stopped]".to_owned();
+    let finished = RunFinished { phase, end, answer, detail, hint: None, limits: None };
     // What its last worker had begun, and did not live to see the end of.
     let state = state_of(tx, run)?;
     tell_to_stop(tx, run.id, &given_away(&state), now)?;

@@ -7,6 +7,7 @@ mod state;
 #[cfg(test)]
 mod tests;
 
-pub use next::{Limits, Next, Recovery, Used, next, recovery, too_dear};
+pub use next::{Next, Recovery, Used, next, recovery, too_dear};
+pub use palyra_common::tape::Limits;
 pub use phase::{Event, is_final, phase};
 pub use state::{CallState, CallStep, RunState};

@@ -30,7 +30,7 @@ use crate::tools::DELEGATE;
 /// What is longer goes to the blobs, and the model pages through it.
 const INLINE_BYTES: usize = 16 * 1024;
 /// How many calls of one answer are made.
-const MOST_CALLS: usize = 16;
+pub(crate) const MOST_CALLS: usize = 16;
 
 impl Held {
     /// One attempt at a turn of the model.
@@ -72,6 +72,7 @@ impl Held {
             history_through,
             reserved_tokens,
             reserved_micros,
+            limits: Some(self.limits),
         }));
         self.beside.reserve = Some(self.reserve(turn, attempt, reserved));
         match self.flush(Then::GoOn).await? {

@@ -80,7 +80,7 @@ pub(super) struct Held {
     /// Calls that a human had allowed before they changed.
     pub(super) changed: Vec<String>,
     /// Whether its agent is there.
-    known: bool,
+    pub(super) known: bool,
 }
 
 /// Whether to go on with a run.

@@ -28,7 +28,7 @@ const NOT_SENT: &str = "it was not sent: the queue of the channel is full; try a
 /// After how long a run looks again whether its answer fits into its queue.
 const QUEUE_FULL_FOR: Duration = Duration::from_secs(5);
 /// Why it waits.
-const QUEUE_FULL: &str = "its channel is full";
+pub(crate) const QUEUE_FULL: &str = "its channel is full";
 
 impl Held {
     /// Ends the run, and delivers what it has to say.
@@ -59,7 +59,8 @@ impl Held {
         self.beside.delegate.clear();
         self.beside.stop.extend(given_away(&self.state));
         left_over(&self.state).into_iter().for_each(|event| self.push(event));
-        let finished = RunFinished { phase, end, answer: answer.clone(), detail, hint };
+        let limits = Some(self.limits).filter(|_| self.known);
+        let finished = RunFinished { phase, end, answer: answer.clone(), detail, hint, limits };
         if phase != RunLifecyclePhase::Aborted {
             self.beside.reply = reply(&*self.options.outgoing, &self.run, &self.session, &answer)?;
         }
@@ -171,7 +172,7 @@ pub(super) fn reply(
 }
 
 /// What happens to a run that ends: what gave an answer is completed, also if a limit cut it.
-fn ended_by(end: RunEnd, state: &RunState) -> Event {
+pub(crate) fn ended_by(end: RunEnd, state: &RunState) -> Event {
     match end {
         RunEnd::Answered
         | RunEnd::NoAnswer

@@ -15,7 +15,7 @@ use crate::store::runs::Run;
 use crate::store::{budgets, sessions, tape};
 
 /// What is said about it.
-const DETAIL: &str = "what happened in it cannot be read";
+pub(crate) const DETAIL: &str = "what happened in it cannot be read";
 const END: RunEnd = RunEnd::CrashLoop;
 /// Why that has to wait.
 const NO_ROOM: &str = "there is no room in its channel for what it says at its end";
@@ -90,6 +90,7 @@ async fn last_words(
         answer: answer.clone(),
         detail: Some(DETAIL.to_owned()),
         hint: next_step(END).map(str::to_owned),
+        limits: None,
     });
     let events = sent.chain([finished]).collect();
     Ok((events, Beside { reply, answer, ..Beside::default() }))

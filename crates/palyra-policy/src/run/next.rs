@@ -4,35 +4,11 @@ use palyra_common::ids::ApprovalId;
 use palyra_common::runtime_contracts::{
     ApprovalState, GateDecision, ModelFinish, RunEnd, ToolEffect, ToolOutcome,
 };
+use palyra_common::tape::Limits;
 use palyra_common::time::Duration;
-use serde::{Deserialize, Serialize};
 
 use super::state::{CallState, CallStep, RunState};
 use crate::budget::Amount;
-
-/// How much a run may do.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Limits {
-    /// Turns of the model.
-    pub turns: u32,
-    /// Calls of tools.
-    pub tool_calls: u32,
-    /// How long it may work, waiting not counted.
-    pub active: Duration,
-    /// Tokens; nothing: as many as its budgets allow.
-    pub tokens: Option<u64>,
-    /// Money, in millionths of a dollar; nothing: as much as its budgets allow.
-    pub micros: Option<u64>,
-    /// Attempts at one turn before it fails; those that were broken off do not count.
-    pub attempts: u32,
-}
-
-impl Default for Limits {
-    fn default() -> Self {
-        let active = Duration::from_mins(15);
-        Self { turns: 24, tool_calls: 48, active, tokens: None, micros: None, attempts: 5 }
-    }
-}
 
 /// What a run used that its tape does not say.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -84,6 +84,7 @@ fn asked(turn: u32, attempt: u32) -> TapeEvent {
         history_through,
         reserved_tokens,
         reserved_micros,
+        limits: None,
     })
 }
 
@@ -407,6 +408,7 @@ fn nothing_comes_after_the_end() {
         answer: String::new(),
         detail: None,
         hint: None,
+        limits: None,
     });
     assert_eq!(then(&[asked(1, 1), end]), Next::Nothing);
 }
