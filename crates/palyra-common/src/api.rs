@@ -42,7 +42,7 @@ pub use models::{Model, ModelPrice, ModelState, ModelTested};
 pub use people::{Login, LoginCode, Member, NewLoginCode, NewMember, Session, WhoAmI};
 pub use redaction::Texts;
 pub use router::{NewRule, RouteDecision, RoutePreview, RouterRule, RuleChange};
-pub use runs::Run;
+pub use runs::{Compared, Difference, ExportedEvent, Parting, Replayed, Run, RunTotals, TapeHead};
 pub use secrets::{MasterRotated, RotateMaster, Secret, SecretStored, SecretValue, SecretVersion};
 pub use sessions::{
     AgentSession, MessageRole, NewInput, NewSession, SessionChange, SessionMessage, SessionSurface,

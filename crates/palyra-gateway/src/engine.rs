@@ -34,9 +34,12 @@ use palyra_storage::{Database, Topic};
 use crate::streams::Streams;
 use crate::tool::Toolbox;
 
+pub(crate) use act::MOST_CALLS;
 pub(crate) use charge::settle;
 pub(crate) use children::{given_away, tell_to_stop};
 pub(crate) use commit::tell_parent;
+pub(crate) use finish::{QUEUE_FULL, ended_by};
+pub(crate) use gating::subject;
 pub use hands::Hands;
 pub(crate) use known::state_of;
 pub use model::{Asked, Thinker, Thought, ThoughtError};
@@ -44,6 +47,7 @@ pub(crate) use queue::{BEGIN_WITHIN, MOST_DEPTH, append, let_go, rejoin};
 pub use queue::{NewInput, Place, Submitted, submit};
 pub use signal::Signal;
 pub(crate) use unknown::left_over;
+pub(crate) use unreadable::DETAIL as UNREADABLE;
 pub use work::Engine;
 
 /// Rung when a run can be taken, or a worker should look at its signals.

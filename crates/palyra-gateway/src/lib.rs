@@ -6,6 +6,8 @@
 //! - [`Responder`]: the port of whoever answers: [`Agency`] has agents do it.
 //! - [`Engine`]: works on runs. [`Sessions`], [`Approvals`], [`Agents`]: what people ask about them and
 //!   decide. [`Streams`]: watching.
+//! - [`Replay`], [`Comparison`]: whether a tape is what would be decided today, and where two of them
+//!   part. [`exported`] and [`replay_file`]: a tape that leaves its database.
 //! - [`OntoTapes`]: tells runs what became of their messages.
 //! - [`Thinker`], [`Tool`]: what an agent thinks and acts with.
 
@@ -13,13 +15,16 @@
 
 mod agents;
 mod approvals;
+mod compare;
 mod counts;
 mod deliveries;
 mod engine;
 mod error;
+mod export;
 mod feed;
 mod history;
 pub mod metrics;
+mod replay;
 mod reply;
 mod responder;
 mod restored;
@@ -29,12 +34,14 @@ mod rules;
 mod sessions;
 mod store;
 mod streams;
+mod tapes;
 mod thinker;
 mod tool;
 mod tools;
 
 pub use agents::{Agents, DEFAULT, default_agent};
 pub use approvals::{Answer, Approvals, Verdict};
+pub use compare::{Comparison, Side};
 pub use counts::Counts;
 pub use deliveries::OntoTapes;
 pub use engine::{
@@ -42,7 +49,9 @@ pub use engine::{
     ThoughtError, submit,
 };
 pub use error::GatewayError;
+pub use export::{TapeFileError, exported, replay_file};
 pub use history::SessionSaid;
+pub use replay::{Replay, Texts};
 pub use reply::{OF_RUNS, reply_envelope, run_of};
 pub use responder::{Agency, Responder, Routed};
 pub use restored::{RunsCameBack, pause_what_came_back};

@@ -8,6 +8,7 @@ mod interrupted;
 mod node;
 mod ordering;
 mod phases;
+mod replaying;
 mod routed;
 mod sending;
 mod takeover;

@@ -25,7 +25,7 @@ use palyra_models::{
 use palyra_policy::budget::Amount;
 use palyra_storage::blob::BlobStore;
 use palyra_storage::lease::{LeaseKeeper, Leases};
-use palyra_storage::{Database, SystemClock};
+use palyra_storage::{Database, StorageError, SystemClock};
 use tokio::sync::{Notify, oneshot};
 use tokio::task::JoinHandle;
 
@@ -395,6 +395,22 @@ impl Node {
         let _ = self.stop.take().unwrap().send(());
         self.running.take().unwrap().await.unwrap();
         self.keeper.abort();
+        self.replays().await;
+    }
+
+    /// Whatever a story was about, what was decided in it is what would be decided today.
+    async fn replays(&self) {
+        for run in self.sessions.runs(None, None, None, 100).await.unwrap() {
+            let replayed = match self.sessions.replay(run.id).await {
+                Ok(replayed) => replayed,
+                // Of a run that a story has made unreadable.
+                Err(GatewayError::Storage(StorageError::InvalidValue { .. })) => continue,
+                Err(error) => panic!("{error}"),
+            };
+            if let Some(difference) = replayed.difference {
+                panic!("{difference:#?} in {:#?}", self.tape(run.id).await);
+            }
+        }
     }
 
     /// As if the process had been killed: nothing is given back.
