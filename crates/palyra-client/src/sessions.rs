@@ -1,7 +1,8 @@
 //! Conversations with agents and the runs in them, call by call.
 
 use palyra_common::api::{
-    AgentSession, NewInput, NewSession, Page, Run, SessionChange, SessionMessage, Submitted,
+    AgentSession, Compared, ExportedEvent, NewInput, NewSession, Page, Replayed, Run,
+    SessionChange, SessionMessage, Submitted,
 };
 use palyra_common::ids::{RunId, SessionId};
 use palyra_common::runtime_contracts::RunLifecyclePhase;
@@ -120,6 +121,30 @@ impl Client {
     ) -> Result<Page<TapeEntry>, ClientError> {
         let id = id.to_string();
         let path = ["admin", "v1", "runs", &id, "tape"];
+        self.json(self.request_with(Method::GET, &path, &page(after, limit))).await
+    }
+
+    /// Whether what a run has decided would be decided today, too.
+    pub async fn replay(&self, id: RunId) -> Result<Replayed, ClientError> {
+        self.json(self.admin(Method::GET, &["runs", &id.to_string(), "replay"])).await
+    }
+
+    /// Where two runs part.
+    pub async fn compare_runs(&self, id: RunId, other: RunId) -> Result<Compared, ClientError> {
+        let (id, other) = (id.to_string(), other.to_string());
+        self.json(self.admin(Method::GET, &["runs", &id, "diff", &other])).await
+    }
+
+    /// A page of the tape of a run without the values of secrets; `after` is the `next` of the page
+    /// before.
+    pub async fn export_tape(
+        &self,
+        id: RunId,
+        after: Option<String>,
+        limit: u32,
+    ) -> Result<Page<ExportedEvent>, ClientError> {
+        let id = id.to_string();
+        let path = ["admin", "v1", "runs", &id, "export"];
         self.json(self.request_with(Method::GET, &path, &page(after, limit))).await
     }
 

@@ -90,6 +90,11 @@ pub(crate) enum Command {
         #[arg(long)]
         json: bool,
     },
+    /// Decide anew what an exported tape of a run has recorded, and tell as JSON whether it is the same
+    ReplayTape {
+        /// The tape
+        file: PathBuf,
+    },
     /// Print a description of the HTTP API, as OpenAPI
     Openapi,
 }

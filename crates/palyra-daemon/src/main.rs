@@ -16,6 +16,7 @@ mod hosts;
 mod log;
 mod metrics;
 mod ready;
+mod replay;
 mod restore;
 mod runs;
 mod runtime_file;
@@ -62,6 +63,7 @@ fn run(flags: &Flags) -> Result<ExitCode, Failure> {
             return Ok(ExitCode::SUCCESS);
         }
         Some(Command::VerifyBackup { file, json }) => return restore::verify(file, *json),
+        Some(Command::ReplayTape { file }) => return replay::run(file),
         None => {}
     }
     let data_dir = flags.data_dir().ok_or(Failure::NoDataDir)?;

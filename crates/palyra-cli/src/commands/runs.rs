@@ -1,6 +1,9 @@
 //! `palyra runs`
 
+mod diff;
+mod export;
 mod list;
+mod replay;
 mod show;
 mod tail;
 mod wish;
@@ -8,7 +11,7 @@ mod wish;
 use crate::context::Context;
 use crate::failure::Outcome;
 
-/// See what agents do, and stop it
+/// See what agents do, stop it, and replay it
 #[derive(Debug, clap::Subcommand)]
 pub(crate) enum Command {
     List(list::Arguments),
@@ -17,6 +20,9 @@ pub(crate) enum Command {
     Abort(wish::AbortArguments),
     Pause(wish::PauseArguments),
     Resume(wish::ResumeArguments),
+    Replay(replay::Arguments),
+    Diff(diff::Arguments),
+    Export(export::Arguments),
 }
 
 pub(crate) async fn run(context: &Context, command: Command) -> Outcome {
@@ -27,5 +33,8 @@ pub(crate) async fn run(context: &Context, command: Command) -> Outcome {
         Command::Abort(arguments) => wish::abort(context, arguments).await,
         Command::Pause(arguments) => wish::pause(context, arguments).await,
         Command::Resume(arguments) => wish::resume(context, arguments).await,
+        Command::Replay(arguments) => replay::run(context, arguments).await,
+        Command::Diff(arguments) => diff::run(context, arguments).await,
+        Command::Export(arguments) => export::run(context, arguments).await,
     }
 }

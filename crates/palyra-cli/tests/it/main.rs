@@ -14,6 +14,7 @@ mod json;
 mod master_key;
 mod once;
 mod postgres_away;
+mod replay;
 mod runs;
 mod secrets;
 mod service;

@@ -47,6 +47,7 @@ fn path_of(template: &str) -> String {
         .replace("{name}", "x")
         .replace("{envelope}", "x")
         .replace("{part}", "0")
+        .replace("{other}", "01ARZ3NDEKTSV4RRFFQ69G5FAW")
         .replace("FAV/messages", messages)
         .replace("/agents/01ARZ3NDEKTSV4RRFFQ69G5FAV", "/agents/nobody")
         .replace("/principals/01ARZ3NDEKTSV4RRFFQ69G5FAV", "/principals/operator:nobody")

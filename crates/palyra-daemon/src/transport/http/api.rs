@@ -13,7 +13,7 @@ use super::caller::COOKIE;
 use super::guard::guard;
 use super::handlers::{
     access, agents, approvals, audit, backups, channels, config, console, events, health, logins,
-    messages, models, outbox, principals, router, runs, secrets, sessions, status,
+    messages, models, outbox, principals, router, runs, secrets, sessions, status, tapes,
 };
 use super::refusal::Refusal;
 use crate::app::App;
@@ -160,6 +160,9 @@ fn of_agents() -> OpenApiRouter<App> {
         .routes(routes!(runs::abort_run))
         .routes(routes!(runs::pause_run))
         .routes(routes!(runs::resume_run))
+        .routes(routes!(tapes::replay_run))
+        .routes(routes!(tapes::compare_runs))
+        .routes(routes!(tapes::export_run))
         .routes(routes!(approvals::list_approvals))
         .routes(routes!(approvals::show_approval))
         .routes(routes!(approvals::decide_approval))

@@ -20,3 +20,4 @@ pub(super) mod runs;
 pub(super) mod secrets;
 pub(super) mod sessions;
 pub(super) mod status;
+pub(super) mod tapes;

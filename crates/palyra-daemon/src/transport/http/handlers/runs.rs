@@ -21,7 +21,7 @@ use crate::transport::http::refusal::Answer;
 use crate::transport::http::sse::{self, Ending, LastEvent, Reader};
 
 const PAGE_LIMIT: u32 = 200;
-const TAPE_LIMIT: u32 = 1_000;
+pub(super) const TAPE_LIMIT: u32 = 1_000;
 
 /// Which runs, and where to go on.
 #[derive(Debug, Deserialize, utoipa::IntoParams)]
@@ -83,7 +83,13 @@ pub(crate) struct AfterSeq {
     after: Option<u32>,
     /// How many at most
     #[param(minimum = 1, maximum = 1000)]
-    limit: Option<u32>,
+    pub(super) limit: Option<u32>,
+}
+
+impl AfterSeq {
+    pub(super) fn after(&self) -> i64 {
+        self.after.unwrap_or(0).into()
+    }
 }
 
 /// What happened in a run, in order
@@ -99,7 +105,7 @@ pub(crate) async fn read_tape(
     caller.allow(Scope::SessionsRead)?;
     let limit = checked_limit(page.limit, TAPE_LIMIT)?;
     app.runs.sessions.run(id).await?;
-    let items = app.runs.sessions.tape(id, page.after.unwrap_or(0).into(), limit).await?;
+    let items = app.runs.sessions.tape(id, page.after(), limit).await?;
     let more = items.len() >= limit as usize;
     let next = items.last().filter(|_| more).map(|entry| entry.seq.to_string());
     Ok(Json(Page { items, next }))
