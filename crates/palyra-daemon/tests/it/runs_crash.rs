@@ -136,6 +136,8 @@ fn watched_through_crashes(engine: Engine) {
         }
         assert_eq!(seen, tape);
         assert_eq!(tape.last().unwrap().1, "run.finished");
+        let replayed = daemon.get(&format!("/admin/v1/runs/{run}/replay"));
+        assert_eq!(replayed["same"], true, "{replayed:#}");
         talk.world.stop(daemon);
     }
 }

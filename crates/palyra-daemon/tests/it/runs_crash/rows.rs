@@ -67,6 +67,12 @@ impl Rows {
         }
     }
 
+    /// Wherever its daemon died, what was decided in a run is what would be decided today.
+    pub(super) async fn replays(&self, run: RunId) {
+        let replayed = self.sessions.replay(run).await.unwrap();
+        assert!(replayed.same, "{replayed:#?}");
+    }
+
     /// Looks at what all tapes say became of messages, when nothing is left to do.
     pub(crate) async fn check_deliveries(&self) {
         for (_, tape) in self.tapes().await.values() {

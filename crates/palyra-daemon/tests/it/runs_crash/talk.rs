@@ -280,6 +280,7 @@ impl Talk {
             let answers = run.answers.clone().unwrap();
             *of.entry(answers.clone()).or_default() += 1;
             assert!(run.ended.is_some(), "{id} has not ended: {tape:#?}");
+            rows.replays(id).await;
             let mut leaves = 0;
             for (call, (made, leave)) in side_effects(&tape) {
                 assert!(
