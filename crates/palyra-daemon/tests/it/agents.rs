@@ -251,9 +251,9 @@ fn a_test_of_a_model_is_not_said_to_be_made_again() {
 }
 
 fn answer_once(server: &std::net::TcpListener, answer: &str) {
-    use std::io::{BufRead, Read, Write};
+    use std::io::{BufRead, BufReader, Read, Write};
     let (mut stream, _) = server.accept().unwrap();
-    let mut asked = std::io::BufReader::new(stream.try_clone().unwrap());
+    let mut asked = BufReader::new(stream.try_clone().unwrap());
     let (mut line, mut length) = (String::new(), 0);
     while asked.read_line(&mut line).unwrap() > 2 {
         if let Some(found) = line.to_lowercase().strip_prefix("content-length: ") {
