@@ -38,8 +38,8 @@ An error goes to standard error, so standard output never holds one:
 docs/errors.md lists the codes. `completions` and `daemon run` have no JSON form and refuse --json;
 help is text in any case. `daemon logs --follow`, `runs tail` and `approvals watch` print one
 document per line, and so does `runs export`, which has no other form. A check that finds faults
-(doctor, audit verify, backup verify, deployment preflight, models test, runs replay) prints its report to standard output as usual and exits with 7; so does
-`chat` when there is no answer.
+(doctor, audit verify, backup verify, deployment preflight, models test, runs replay) prints its
+report to standard output as usual and exits with 7; so does `chat` when there is no answer.
 
 With --json nobody is asked anything, also on a terminal: what needs an answer is refused without
 --yes, and a secret is piped in.

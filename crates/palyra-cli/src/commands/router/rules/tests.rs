@@ -20,7 +20,8 @@ fn fields_that_are_not_named_stay_as_they_are() {
 #[test]
 fn a_field_that_is_wrong_is_refused_with_its_reason() {
     let told = said(&Rule::default(), &["agents=ops"]).unwrap_err();
-    let begins = "common/invalid_input: rule cannot be used: unknown field `agents`, expected";
+    let begins =
+        "common/invalid_input: rule cannot be used: agents: unknown field `agents`, expected";
     assert!(told.starts_with(begins), "{told}");
     assert!(said(&Rule::default(), &["max_text_bytes=many"]).is_err());
 }
