@@ -251,9 +251,9 @@ async fn what_is_done_in_a_conversation_that_was_put_away_is_given_away_once(wor
     node.script.then(Says::Text("counted"));
     wish(Wish::Resume).await.unwrap();
     let started = |kind: &String| kind == "tool.started";
-    while node.kinds(run).await.into_iter().filter(started).count() < 2 {
-        tokio::time::sleep(std::time::Duration::from_millis(5)).await;
-    }
+    let is_begun_again =
+        async |_: &Run| node.kinds(run).await.into_iter().filter(started).count() == 2;
+    node.until_run(run, "begun again", is_begun_again).await;
     go_on.notify_one();
     node.until(run, Phase::Completed).await;
     let all = node.sessions.runs(None, None, None, 200).await.unwrap();

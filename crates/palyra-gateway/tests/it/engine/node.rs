@@ -463,11 +463,21 @@ impl Node {
 
     /// Waits until a run is in a phase.
     pub(super) async fn until(&self, run: RunId, phase: RunLifecyclePhase) -> Run {
+        self.until_run(run, &phase.to_string(), async |found| found.phase == phase).await
+    }
+
+    /// Waits until a run is as it is expected to be.
+    pub(super) async fn until_run(
+        &self,
+        run: RunId,
+        what: &str,
+        is_so: impl AsyncFn(&Run) -> bool,
+    ) -> Run {
         let limit = std::time::Duration::from_secs(60);
         let reached = async {
             loop {
                 let found = self.sessions.run(run).await.unwrap();
-                if found.phase == phase {
+                if is_so(&found).await {
                     return found;
                 }
                 tokio::time::sleep(std::time::Duration::from_millis(5)).await;
@@ -475,7 +485,7 @@ impl Node {
         };
         match tokio::time::timeout(limit, reached).await {
             Ok(found) => found,
-            Err(_) => panic!("{run} never was {phase}: {:#?}", self.tape(run).await),
+            Err(_) => panic!("{run} never was {what}: {:#?}", self.tape(run).await),
         }
     }
 

@@ -7,7 +7,7 @@ use palyra_common::runtime_contracts::{
     ApprovalSubject, RunEnd, RunLifecyclePhase as Phase, ToolOutcome,
 };
 use palyra_common::tape::TapeEvent;
-use palyra_gateway::{Sessions, Verdict, Wish};
+use palyra_gateway::{Run, Sessions, Verdict, Wish};
 use tokio::sync::Notify;
 
 use super::node::{Node, Says};
@@ -244,13 +244,9 @@ mod postgres_nodes {
         let question = first.question().await;
         first.decide(question, Verdict::Approve).await.unwrap();
         // Somebody has it again.
-        loop {
-            let now = first.sessions.run(run).await.unwrap();
-            if now.due_at.is_none() && now.phase != Phase::WaitingForApproval {
-                break;
-            }
-            tokio::time::sleep(std::time::Duration::from_millis(5)).await;
-        }
+        let is_taken =
+            async |now: &Run| now.due_at.is_none() && now.phase != Phase::WaitingForApproval;
+        first.until_run(run, "taken again", is_taken).await;
         go_on.notify_one();
         first.until(run, Phase::Completed).await;
         assert_eq!(first.answer(run).await, "from after");

@@ -6,7 +6,7 @@ use palyra_common::ids::RunId;
 use palyra_common::queue::QueueSettings;
 use palyra_common::runtime_contracts::{RunEnd, RunLifecyclePhase as Phase};
 use palyra_common::time::Duration;
-use palyra_gateway::Wish;
+use palyra_gateway::{Run, Wish};
 use palyra_storage::{Sql, Tx, params, sql, text};
 use serde_json::json;
 use tokio::sync::Notify;
@@ -40,11 +40,8 @@ async fn a_run_that_cannot_be_read_ends_and_its_session_goes_on(world: World) {
     node.script.then(Says::Busy(Duration::from_mins(5)));
     let run = ask_as_bob(&world).await;
     // It waits for the model, and its session for it.
-    while node.script.times_asked() == 0
-        || node.sessions.run(run).await.unwrap().phase != Phase::Queued
-    {
-        tokio::time::sleep(std::time::Duration::from_millis(5)).await;
-    }
+    let waits = async |now: &Run| node.script.times_asked() > 0 && now.phase == Phase::Queued;
+    node.until_run(run, "waiting for its model", waits).await;
     let next = ask_as_bob(&world).await;
     damage(&world, run).await;
     node.clock.advance(Duration::from_mins(5));
