@@ -12,6 +12,7 @@ mod audit;
 mod backups;
 mod channels;
 mod config;
+mod console;
 mod feed;
 mod messages;
 mod models;
@@ -36,6 +37,10 @@ pub use channels::{
     ResolveUnknown, UnknownResolution,
 };
 pub use config::{ConfigChange, ConfigChanged, ConfigOption, ConfigView};
+pub use console::{
+    ApprovalFatigue, ConsoleEventState, ConsoleEventTold, DroppedField, HandoffRead,
+    NewConsoleEvent, TelemetryCount, TelemetrySummary,
+};
 pub use feed::FeedEvent;
 pub use messages::{MessageState, NewMessage, PartState, SaidMessage, TestMessage, TestResult};
 pub use models::{Model, ModelPrice, ModelState, ModelTested};
@@ -50,6 +55,7 @@ pub use sessions::{
 };
 pub use status::{Check, CheckState, Doctor, Health, Readiness, RunsStatus, Status, VaultStatus};
 
+pub(crate) use console::CONTRACTS as CONSOLE_CONTRACTS;
 pub(crate) use status::CONTRACTS;
 
 /// Some items of a list.

@@ -9,6 +9,7 @@
 //! - [`error`]: the registry of stable error codes and the envelope that carries one to a user.
 //! - [`runtime_contracts`]: the closed sets of words that cross a wire, defined once.
 //! - [`handoff`]: the link with which a person moves from one surface to another.
+//! - [`telemetry`]: what people do on surfaces, without a text of theirs.
 //! - [`deployment_profiles`]: the three ways in which Palyra is run.
 //! - [`api`]: what the HTTP API takes and gives.
 //! - [`route`], [`queue`]: what an operator chooses for a channel.
@@ -33,6 +34,7 @@ pub mod route;
 pub mod runtime_contracts;
 pub mod shapes;
 pub mod tape;
+pub mod telemetry;
 pub mod text;
 pub mod time;
 

@@ -53,8 +53,10 @@ const MODULES: &[&[&ContractDescriptor]] = &[
     access::CONTRACTS,
     surfaces::CONTRACTS,
     crate::handoff::CONTRACTS,
+    crate::telemetry::CONTRACTS,
     crate::deployment_profiles::CONTRACTS,
     crate::api::CONTRACTS,
+    crate::api::CONSOLE_CONTRACTS,
 ];
 
 /// Every runtime contract, in a fixed order.

@@ -9,6 +9,7 @@
 //! - [`Replay`], [`Comparison`]: whether a tape is what would be decided today, and where two of them
 //!   part. [`exported`] and [`replay_file`]: a tape that leaves its database.
 //! - [`OntoTapes`]: tells runs what became of their messages.
+//! - [`Telemetry`]: what people did on surfaces, without a text of theirs.
 //! - [`Thinker`], [`Tool`]: what an agent thinks and acts with.
 
 #![warn(missing_docs)]
@@ -35,6 +36,7 @@ mod sessions;
 mod store;
 mod streams;
 mod tapes;
+mod telemetry;
 mod thinker;
 mod tool;
 mod tools;
@@ -64,6 +66,7 @@ pub use store::router_rules::StoredRule;
 pub use store::runs::Run;
 pub use store::sessions::Session;
 pub use streams::{Follow, Streams};
+pub use telemetry::{Recorded, Telemetry, TelemetryCounted};
 pub use thinker::ModelThinker;
 pub use tool::{
     ArgumentError, Arguments, Delegated, Invocation, Tool, ToolDone, ToolFault, ToolInfo, Toolbox,

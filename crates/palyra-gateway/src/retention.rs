@@ -7,12 +7,14 @@ use palyra_storage::blob::{BlobError, BlobId, BlobStore};
 use palyra_storage::retention::{Keep, Rule, Step};
 use palyra_storage::{StorageError, Tx};
 
-use crate::store::{budgets, runs, sessions, tape};
+use crate::store::{budgets, runs, sessions, system_events, tape};
 
 /// Runs are kept for this long after their end, with their tapes.
 const RUNS_KEPT: Duration = Duration::from_days(180);
 /// What was spent is, too, by day.
 const BUDGETS_KEPT: Duration = Duration::from_days(400);
+/// What people did on surfaces: long enough to compare a quarter with the last.
+const SYSTEM_EVENTS_KEPT: Keep = Keep { age: Duration::from_days(180), count: 100_000 };
 /// Events of a tape that are read at once.
 const PAGE: u32 = 512;
 
@@ -30,6 +32,11 @@ pub fn rules() -> Vec<Rule> {
             table: "budgets",
             keep: keep(BUDGETS_KEPT),
             step: |tx, step| budgets::sweep(tx, step.before, step.limit),
+        },
+        Rule {
+            table: "system_events",
+            keep: SYSTEM_EVENTS_KEPT,
+            step: |tx, step| system_events::sweep(tx, step.before, step.count, step.limit),
         },
     ]
 }

@@ -1,5 +1,6 @@
 use serde::{Deserialize, Serialize};
 
+use crate::handoff::CrossSurfaceHandoff;
 use crate::ids::{Credential, LoginId, Principal};
 use crate::runtime_contracts::{Role, Scope};
 use crate::time::Timestamp;
@@ -103,6 +104,10 @@ pub struct NewLoginCode {
     /// Who logs in with it; without this, the caller. Only an owner makes links for others.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub principal: Option<Principal>,
+    /// Where the browser goes on to once it has logged in; without this, to the front page. It says
+    /// where to look and allows nothing.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub handoff: Option<CrossSurfaceHandoff>,
 }
 
 /// A single-use code with which a browser logs in.

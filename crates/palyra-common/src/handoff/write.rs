@@ -1,4 +1,5 @@
 use super::{CrossSurfaceHandoff, HandoffField};
+use crate::runtime_contracts::{HandoffSection, TelemetrySurface};
 
 /// The console is served at the root; the query is appended.
 const CONSOLE: &str = "/?";
@@ -14,6 +15,14 @@ pub fn to_handoff_url(handoff: &CrossSurfaceHandoff) -> String {
         }
     }
     query.finish()
+}
+
+/// Where a login that carries `handoff` goes on to: always an address of the console, whatever was read.
+///
+/// A handoff that names nothing is the plain address.
+pub fn to_console_address(handoff: &CrossSurfaceHandoff) -> String {
+    let nowhere = CrossSurfaceHandoff::to_section(HandoffSection::Overview, TelemetrySurface::Web);
+    if *handoff == nowhere { "/".to_owned() } else { to_handoff_url(handoff) }
 }
 
 /// The handoff as a JSON object with the same fields.

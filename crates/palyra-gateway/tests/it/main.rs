@@ -5,4 +5,5 @@ mod engine;
 mod mirror;
 mod router;
 mod rules;
+mod telemetry;
 mod world;

@@ -1,0 +1,16 @@
+-- What people did on a surface: words of ours, ids and numbers, and no text of theirs.
+CREATE TABLE system_events (
+    event_id {text} PRIMARY KEY,
+    at {int} NOT NULL,
+    kind {text} NOT NULL,
+    surface {text} NOT NULL,
+    section {text} NOT NULL,
+    outcome {text} NOT NULL,
+    -- Milliseconds.
+    latency_ms {int} NOT NULL,
+    session_id {text},
+    run_id {text},
+    summary {text} NOT NULL
+) {strict};
+CREATE INDEX system_events_by_time ON system_events (at, event_id);
+CREATE INDEX system_events_by_kind ON system_events (kind, at);
