@@ -8,6 +8,7 @@ use std::sync::{Arc, PoisonError, RwLock};
 use metrics_exporter_prometheus::PrometheusHandle;
 use palyra_common::api::BackupMaking;
 use palyra_common::time::{Clock, Timestamp};
+use palyra_gateway::Telemetry;
 use palyra_identity::Identity;
 use palyra_storage::backup::Source;
 use palyra_storage::blob::BlobStore;
@@ -21,7 +22,7 @@ use crate::config::{self, Config, Given, Loaded};
 use crate::log::LogHandle;
 use crate::ready::LastLook;
 use crate::runs::RunPlatform;
-use crate::transport::http::{Rates, Slots};
+use crate::transport::http::{PerMinute, Rates, Slots};
 
 /// The running daemon, as its handlers see it. Cheap to clone.
 #[derive(Clone)]
@@ -47,6 +48,9 @@ pub(crate) struct Parts {
     pub(crate) requests: Semaphore,
     pub(crate) rates: Rates,
     pub(crate) slots: Slots,
+    /// What surfaces tell of people, and how often each login may.
+    pub(crate) telemetry: Telemetry,
+    pub(crate) tellings: PerMinute,
     /// Of those who read events as they happen.
     pub(crate) readers: Slots,
     pub(crate) metrics: PrometheusHandle,

@@ -59,6 +59,8 @@ pub(crate) struct Config {
     pub(crate) runs: RunsConfig,
     /// What agents may reach on the web.
     pub(crate) net: NetConfig,
+    /// What surfaces tell of people: kept here and sent nowhere.
+    pub(crate) telemetry: TelemetryConfig,
     /// What is logged.
     pub(crate) log: LogConfig,
 }
@@ -215,6 +217,22 @@ pub(crate) struct RunsConfig {
 impl Default for RunsConfig {
     fn default() -> Self {
         Self { capacity: 64 }
+    }
+}
+
+/// Section `[telemetry]`.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub(crate) struct TelemetryConfig {
+    /// Whether it is kept what people do on surfaces: which page was opened, how long a question waited,
+    /// which error was shown. There are no texts in it, only words of Palyra's own, ids and numbers, and
+    /// it never leaves the database of this installation. What was kept before goes after 180 days.
+    pub(crate) enabled: bool,
+}
+
+impl Default for TelemetryConfig {
+    fn default() -> Self {
+        Self { enabled: true }
     }
 }
 

@@ -180,7 +180,7 @@ async fn announce(app: &App) -> Result<(), Failure> {
     let first = if is_kept() { None } else { app.identity.first_login_code(&origin).await? };
     lines.push_str(&match first {
         Some(code) => {
-            let link = login_link(app, code.secret.expose());
+            let link = login_link(app, code.secret.expose(), None);
             format!("log in once, within ten minutes: {link}\n")
         }
         None if app.identity.owner_has_logged_in().await? => {

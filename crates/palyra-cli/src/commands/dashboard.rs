@@ -1,10 +1,13 @@
 //! `palyra dashboard`
 
+mod target;
+
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::Duration;
 
 use palyra_common::api::NewLoginCode;
+use target::Target;
 
 use crate::context::Context;
 use crate::failure::{Failure, Outcome};
@@ -13,17 +16,22 @@ use crate::when;
 
 /// Log in to the console with a browser
 ///
-/// Prints a link that works once within a minute, and opens it: a page with a button that logs in.
+/// Prints a link that works once within a minute, and opens it: a page with a button that logs in and
+/// goes on to what was named.
 #[derive(Debug, clap::Args)]
 #[command(
     verbatim_doc_comment,
     after_help = "\
 Examples:
   palyra dashboard
+  palyra dashboard --approval 01HZ3V9K8M2QF6T7Y4W5X6A7B8
+  palyra dashboard --section channels --connector echo:default
   palyra dashboard --no-open        only print the link
   palyra dashboard --json"
 )]
 pub(crate) struct Arguments {
+    #[command(flatten)]
+    target: Target,
     /// Only print the link
     #[arg(long)]
     no_open: bool,
@@ -39,7 +47,8 @@ pub(crate) async fn run(context: &Context, arguments: Arguments) -> Outcome {
     if let Some(page) = &arguments.forget {
         return forget(page, Duration::from_secs(arguments.keep_page)).await;
     }
-    let code = context.client()?.login_code(&NewLoginCode::default()).await?;
+    let new = NewLoginCode { principal: None, handoff: arguments.target.handoff() };
+    let code = context.client()?.login_code(&new).await?;
     let (out, link) = (context.out(), code.link.as_deref().unwrap_or_default());
     out.show(&code, |_, _| format!("{link}\n"))?;
     if out.is_json() || arguments.no_open {

@@ -24,7 +24,7 @@ const PREFIX: &str = "PALYRA_";
 
 /// What takes effect at SIGHUP and when it is changed through the API, with all that is below it. The
 /// rest needs a restart.
-const LIVE: [&str; 3] = ["log.level", "http.hosts", "models"];
+const LIVE: [&str; 4] = ["log.level", "http.hosts", "models", "telemetry.enabled"];
 
 impl ConfigOption {
     /// Its name in the environment: `PALYRA_HTTP_BIND`. One with a name of the operator's choice has

@@ -26,7 +26,7 @@ fn every_option_says_what_it_is_for() {
     }
     let live = options().iter().filter(|option| option.is_live()).map(|option| &*option.key);
     let (models, others): (Vec<_>, Vec<_>) = live.partition(|key| key.starts_with("models."));
-    assert_eq!(others, ["http.hosts", "log.level"]);
+    assert_eq!(others, ["http.hosts", "telemetry.enabled", "log.level"]);
     let all = options().iter().filter(|option| option.key.starts_with("models."));
     assert_eq!(models.len(), all.count());
 }

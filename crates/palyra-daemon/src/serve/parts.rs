@@ -6,7 +6,7 @@ use std::sync::Arc;
 use metrics_exporter_prometheus::PrometheusHandle;
 use palyra_common::time::Clock;
 use palyra_connector_core::{ConnectorSupervisor, Outgoing};
-use palyra_gateway::Engine;
+use palyra_gateway::{Engine, Telemetry};
 use palyra_identity::Identity;
 use palyra_storage::blob::BlobStore;
 use palyra_storage::lease::Leases;
@@ -23,8 +23,11 @@ use crate::hosts;
 use crate::log::LogHandle;
 use crate::ready::LastLook;
 use crate::runs::{RunParts, RunPlatform};
-use crate::transport::http::{Rates, Slots};
+use crate::transport::http::{PerMinute, Rates, Slots};
 use crate::transport::listen;
+
+/// How many events of telemetry one login may tell: a person does not do as much.
+const EVENTS_PER_MINUTE: u32 = 120;
 
 /// What is there before the parts.
 pub(crate) struct Start {
@@ -88,6 +91,8 @@ pub(crate) async fn open(start: Start, data_dir: &Path) -> Result<Opened, Failur
         rates: Rates::new(config.http.requests_per_second),
         slots: Slots::new(config.http.max_requests_per_principal),
         readers: Slots::new(config.http.max_requests_per_principal),
+        telemetry: Telemetry::new(db.clone(), clock.clone()),
+        tellings: PerMinute::new(EVENTS_PER_MINUTE, "events of one login"),
         metrics,
         settings: Live::new(loaded.clone()),
         started_with: loaded,

@@ -20,7 +20,7 @@ mod unread;
 pub(crate) use api::{openapi, router};
 pub(crate) use caller::bearer_secret;
 pub(crate) use connection::ConnectionOptions;
-pub(crate) use limits::Rates;
+pub(crate) use limits::{PerMinute, Rates};
 pub(crate) use page::login_link;
 pub(crate) use refusal::Refusal;
 pub(crate) use server::{Listeners, Server};

@@ -17,7 +17,8 @@ const PATIENCE: Duration = Duration::from_secs(240);
 
 /// What is valid by the description may be refused by these: option names and their types are not
 /// part of it, a new master key must suit the source of the old one, each kind of channel has settings
-/// of its own, and a name or a message is not all blanks.
+/// of its own, a name or a message is not all blanks, and which fields an event of telemetry has depends on
+/// its kind. A handoff is read as far as it can be, whatever it says; a token of one is JSON.
 ///
 /// What is followed as it happens may have no end that a question could wait for, so it is asked what it has
 /// to refuse; where a run is found that can be followed, one event is read. Its schema is that of the whole
@@ -50,6 +51,19 @@ checks.positive_data_acceptance.enabled = false
 [[operations]]
 include-name = "POST /admin/v1/sessions/{id}/messages"
 checks.positive_data_acceptance.enabled = false
+
+[[operations]]
+include-name = "POST /console/v1/telemetry"
+checks.positive_data_acceptance.enabled = false
+
+[[operations]]
+include-name = "GET /console/v1/handoff"
+checks.positive_data_acceptance.enabled = false
+checks.negative_data_rejection.enabled = false
+
+[[operations]]
+include-name = "GET /"
+checks.negative_data_rejection.enabled = false
 
 [[operations]]
 include-name = "GET /admin/v1/runs/{id}/events"

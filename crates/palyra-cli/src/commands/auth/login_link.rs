@@ -28,7 +28,7 @@ pub(crate) struct Arguments {
 }
 
 pub(super) async fn run(context: &Context, arguments: Arguments) -> Outcome {
-    let new = NewLoginCode { principal: arguments.principal };
+    let new = NewLoginCode { principal: arguments.principal, handoff: None };
     let code = context.client()?.login_code(&new).await?;
     context.out().show(&code, text)?;
     context.out().note(&format!("It works once, until {}.", code.expires_at));

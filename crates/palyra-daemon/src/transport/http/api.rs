@@ -12,8 +12,9 @@ use utoipa_axum::routes;
 use super::caller::COOKIE;
 use super::guard::guard;
 use super::handlers::{
-    access, agents, approvals, audit, backups, channels, config, console, events, health, logins,
-    messages, models, outbox, principals, router, runs, secrets, sessions, status, tapes,
+    access, agents, approvals, audit, backups, channels, config, console, events, handoff, health,
+    logins, messages, models, outbox, principals, router, runs, secrets, sessions, status, tapes,
+    telemetry,
 };
 use super::refusal::Refusal;
 use crate::app::App;
@@ -137,6 +138,10 @@ fn described() -> OpenApiRouter<App> {
         .routes(routes!(console::login_page, console::login))
         .routes(routes!(console::session))
         .routes(routes!(console::logout))
+        .routes(routes!(handoff::read_handoff))
+        .routes(routes!(telemetry::tell_event))
+        .routes(routes!(telemetry::list_system_events))
+        .routes(routes!(telemetry::sum_up_telemetry))
         .routes(routes!(console::front))
         .routes(routes!(console::style))
 }

@@ -2,6 +2,9 @@
 
 use axum::http::{HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
+use palyra_common::handoff::{
+    CrossSurfaceHandoff, ParsedHandoff, to_console_address, to_handoff_url,
+};
 use palyra_identity::Access;
 
 use super::refusal::Refusal;
@@ -10,17 +13,32 @@ use crate::{hosts, ready};
 
 pub(crate) const STYLE: &str = include_str!("page/style.css");
 
-/// The link with which a browser logs in.
-pub(crate) fn login_link(app: &App, code: &str) -> String {
+/// The link with which a browser logs in, and goes on to where `handoff` leads.
+pub(crate) fn login_link(app: &App, code: &str, handoff: Option<&CrossSurfaceHandoff>) -> String {
     let origin = hosts::origin(app.place.http, &app.config().http.public_url);
-    format!("{origin}/console/v1/login?code={code}")
+    let address = handoff.map(to_handoff_url).unwrap_or_default();
+    let more = address.split_once('?').map(|(_, query)| format!("&{query}")).unwrap_or_default();
+    format!("{origin}/console/v1/login?code={code}{more}")
 }
 
-/// What whoever is not logged in sees: nothing but how to log in.
-pub(crate) fn stranger() -> Response {
-    let text = "<p>Log in with a link from the machine that runs Palyra:</p>\
-                <pre>palyra dashboard</pre>";
-    page(StatusCode::OK, "Palyra", text)
+/// What whoever is not logged in sees: nothing but how to log in, and to come back to where they wanted.
+pub(crate) fn stranger(asked: &CrossSurfaceHandoff) -> Response {
+    let text = format!(
+        "<p>Log in with a link from the machine that runs Palyra:</p><pre>{}</pre>",
+        escape(&dashboard(asked))
+    );
+    page(StatusCode::OK, "Palyra", &text)
+}
+
+/// The command whose link leads to where `asked` does.
+fn dashboard(asked: &CrossSurfaceHandoff) -> String {
+    let options = (to_console_address(asked) != "/").then(|| {
+        let options = named(asked).into_iter();
+        let options: String = options.map(|(name, value)| format!(" --{name}={value}")).collect();
+        let intent = asked.intent.map(|intent| format!(" --intent={intent}"));
+        format!(" --section={}{}{}", asked.section, options, intent.unwrap_or_default())
+    });
+    format!("palyra dashboard{}", options.unwrap_or_default())
 }
 
 /// What a login link leads to. Only the button uses the link, so that whoever fetches it to show
@@ -46,7 +64,7 @@ pub(crate) fn refused(refusal: &Refusal) -> Response {
     page(refusal.status(), "That did not work", &text)
 }
 
-pub(crate) async fn front(app: &App, access: &Access) -> Response {
+pub(crate) async fn front(app: &App, access: &Access, asked: &ParsedHandoff) -> Response {
     let ready = ready::cached(app).await;
     let state = match ready.waiting_for.as_slice() {
         [] => "ready".to_owned(),
@@ -65,10 +83,39 @@ pub(crate) async fn front(app: &App, access: &Access) -> Response {
     ];
     let rows = rows.map(|(name, value)| format!("<dt>{name}</dt><dd>{}</dd>", escape(&value)));
     let text = format!(
-        "<dl>{}</dl><p>The command line does the rest: <code>palyra --help</code></p>",
+        "{}<dl>{}</dl><p>The command line does the rest: <code>palyra --help</code></p>",
+        wanted(asked),
         rows.concat()
     );
     page(StatusCode::OK, "Palyra", &text)
+}
+
+/// What somebody came to see, and what of it could not be understood.
+fn wanted(asked: &ParsedHandoff) -> String {
+    let handoff = &asked.handoff;
+    let place = (to_console_address(handoff) != "/").then(|| {
+        let intent = handoff.intent.map(|intent| format!(", to {intent}")).unwrap_or_default();
+        let names = named(handoff).into_iter();
+        let names: String = names.map(|(name, value)| format!(", {name} {value}")).collect();
+        format!("<p>You came to see {}{}.</p>", handoff.section, escape(&(names + &intent)))
+    });
+    let notices =
+        asked.notices.iter().map(|notice| format!("<p>{}.</p>", escape(&notice.to_string())));
+    place.into_iter().chain(notices).collect()
+}
+
+/// What a handoff names, by the options of `palyra dashboard`.
+fn named(handoff: &CrossSurfaceHandoff) -> Vec<(&'static str, String)> {
+    let text = |name, value: Option<String>| value.map(|value| (name, value));
+    let all = [
+        text("session", handoff.session_id.map(|id| id.to_string())),
+        text("run", handoff.run_id.map(|id| id.to_string())),
+        text("approval", handoff.approval_id.map(|id| id.to_string())),
+        text("objective", handoff.objective_id.map(|id| id.to_string())),
+        text("connector", handoff.connector_id.as_ref().map(ToString::to_string)),
+        text("surface", handoff.surface_id.as_ref().map(ToString::to_string)),
+    ];
+    all.into_iter().flatten().collect()
 }
 
 fn page(status: StatusCode, title: &str, text: &str) -> Response {

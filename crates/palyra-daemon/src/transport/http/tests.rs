@@ -24,6 +24,9 @@ use crate::log::LogHandle;
 use crate::metrics;
 use crate::serve::parts;
 
+mod handoff;
+mod telemetry;
+
 const A_MOMENT: Duration = Duration::from_millis(1);
 
 /// A daemon without a network, whose clock stands still.
@@ -66,17 +69,33 @@ impl House {
     }
 
     async fn ask(&self, door: Door, method: &str, path: &str, header: (&str, &str)) -> Told {
+        self.send(door, method, path, &[header], "").await
+    }
+
+    async fn send(
+        &self,
+        door: Door,
+        method: &str,
+        path: &str,
+        headers: &[(&str, &str)],
+        body: &str,
+    ) -> Told {
         let host = self.app.place.http.to_string();
         let request = Request::builder().method(method).uri(path).header(header::HOST, host);
-        let mut request = request.header(header.0, header.1).body(Body::empty()).unwrap();
+        let request =
+            headers.iter().fold(request, |request, (name, value)| request.header(*name, *value));
+        let mut request = request.body(Body::from(body.to_owned())).unwrap();
         request.extensions_mut().insert(door);
         let answer = self.router.clone().oneshot(request).await.unwrap();
         let cookie = answer.headers().get(header::SET_COOKIE);
         let cookie = cookie.map(|line| line.to_str().unwrap().split(';').next().unwrap().into());
+        let location = answer.headers().get(header::LOCATION);
+        let location = location.map(|line| line.to_str().unwrap().to_owned());
         let policy = answer.headers().get(header::REFERRER_POLICY).unwrap();
         let (status, referrer_policy) = (answer.status(), policy.to_str().unwrap().to_owned());
         let body = answer.into_body().collect().await.unwrap().to_bytes();
-        Told { status, cookie, referrer_policy, body: String::from_utf8(body.into()).unwrap() }
+        let body = String::from_utf8(body.into()).unwrap();
+        Told { status, cookie, location, referrer_policy, body }
     }
 
     /// As somebody on the network.
@@ -122,6 +141,7 @@ impl House {
 struct Told {
     status: StatusCode,
     cookie: Option<String>,
+    location: Option<String>,
     referrer_policy: String,
     body: String,
 }

@@ -1,13 +1,15 @@
-use axum::extract::State;
+use axum::extract::{RawQuery, State};
 use axum::http::{HeaderMap, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use axum::{Extension, Json};
 use palyra_common::api::Session;
+use palyra_common::handoff::{parse_console_handoff, to_console_address};
 use palyra_common::time::Timestamp;
 use palyra_common::{ErrorCode, StableErrorEnvelope};
 use palyra_identity::{Credential, Origin, csrf_token};
 use serde::Deserialize;
 
+use super::handoff::HandoffFields;
 use crate::app::App;
 use crate::transport::http::body::QueryOf;
 use crate::transport::http::caller::{Caller, cookie, set_cookie};
@@ -15,9 +17,8 @@ use crate::transport::http::door::Door;
 use crate::transport::http::page;
 use crate::transport::http::refusal::{Answer, Refusal};
 
-/// What a login link carries.
+/// What a login link carries, beside the fields of a handoff.
 #[derive(Deserialize, utoipa::IntoParams)]
-#[serde(deny_unknown_fields)]
 #[into_params(parameter_in = Query)]
 pub(crate) struct Link {
     /// The single-use code
@@ -35,7 +36,8 @@ fn code(link: Answer<QueryOf<Link>>) -> Answer<String> {
 ///
 /// Opening it changes nothing, so that neither the preview of a chat nor a browser that fetches ahead
 /// uses the link up.
-#[utoipa::path(get, path = "/console/v1/login", tag = "console", params(Link), security(()),
+#[utoipa::path(get, path = "/console/v1/login", tag = "console",
+    params(Link, HandoffFields), security(()),
     responses((status = 200, body = String, content_type = "text/html"),
         (status = 404, body = String, content_type = "text/html", description = "Not a link of ours"),
         (status = 401, body = String, content_type = "text/html", description = "No longer welcome"),
@@ -52,9 +54,10 @@ pub(crate) async fn login_page(
     Ok(page::login())
 }
 
-/// Uses a login link: logs the browser in and goes on to the console
-#[utoipa::path(post, path = "/console/v1/login", tag = "console", params(Link), security(()),
-    responses((status = 303, description = "Logged in; the front page is next"),
+/// Uses a login link: logs the browser in and goes on to the console, to where its handoff leads
+#[utoipa::path(post, path = "/console/v1/login", tag = "console",
+    params(Link, HandoffFields), security(()),
+    responses((status = 303, description = "Logged in; the console is next"),
         (status = 404, body = String, content_type = "text/html", description = "Not a link of ours"),
         (status = 401, body = String, content_type = "text/html", description = "No longer welcome"),
         (status = 410, body = String, content_type = "text/html", description = "Used or expired"),
@@ -64,6 +67,7 @@ pub(crate) async fn login(
     State(app): State<App>,
     Extension(door): Extension<Door>,
     headers: HeaderMap,
+    RawQuery(query): RawQuery,
     link: Answer<QueryOf<Link>>,
 ) -> Result<Response, Response> {
     let code = code(link).map_err(|refusal| page::refused(&refusal))?;
@@ -71,8 +75,11 @@ pub(crate) async fn login(
     let new = new.map_err(|error| page::refused(&Refusal::from(error)))?;
     let lasts = new.login.expires_at.since(app.clock.now()).as_millis() / 1_000;
     let cookie = set_cookie(&app, &headers, new.cookie_secret.expose(), lasts);
+    // Whatever stands in the link, this is an address of ours: it is written anew of what was understood.
+    let handoff = parse_console_handoff(&query.unwrap_or_default()).handoff;
+    let next = to_console_address(&handoff);
     // The form was a page of ours, so a browser sends the strict cookie along.
-    let next = [(header::LOCATION, "/".to_owned()), (header::SET_COOKIE, cookie)];
+    let next = [(header::LOCATION, next), (header::SET_COOKIE, cookie)];
     Ok((StatusCode::SEE_OTHER, next).into_response())
 }
 
@@ -114,13 +121,20 @@ pub(crate) async fn logout(
     Ok((StatusCode::NO_CONTENT, [(header::SET_COOKIE, gone)]).into_response())
 }
 
-/// The front page
-#[utoipa::path(get, path = "/", tag = "console", security(()),
+/// The front page, and on it where a handoff leads
+#[utoipa::path(get, path = "/", tag = "console", params(HandoffFields), security(()),
     responses((status = 200, body = String, content_type = "text/html")))]
-pub(crate) async fn front(State(app): State<App>, caller: Answer<Caller>) -> Answer<Response> {
+pub(crate) async fn front(
+    State(app): State<App>,
+    caller: Answer<Caller>,
+    RawQuery(query): RawQuery,
+) -> Answer<Response> {
+    let asked = parse_console_handoff(&query.unwrap_or_default());
     match caller {
-        Ok(caller) => Ok(page::front(&app, &caller.access).await),
-        Err(refusal) if refusal.status() == StatusCode::UNAUTHORIZED => Ok(page::stranger()),
+        Ok(caller) => Ok(page::front(&app, &caller.access, &asked).await),
+        Err(refusal) if refusal.status() == StatusCode::UNAUTHORIZED => {
+            Ok(page::stranger(&asked.handoff))
+        }
         // Whoever is logged in need not log in again because a part of the daemon is away.
         Err(refusal) => Err(refusal),
     }

@@ -72,7 +72,8 @@ pub(crate) async fn create_login_code(
     Ok(Told::created(
         match app.identity.login_code_once(by, new.principal, once, &origin).await? {
             Made::Now(code) => {
-                let link = Some(login_link(&app, code.secret.expose()));
+                let link = login_link(&app, code.secret.expose(), new.handoff.as_ref());
+                let link = Some(link);
                 Made::Now(LoginCode { link, expires_at: code.expires_at, advice: None })
             }
             Made::Before(expires_at) => Made::Before(LoginCode::without_link(expires_at)),

@@ -197,7 +197,7 @@ fn checked_title(title: &str) -> Answer<String> {
 }
 
 /// A place in a list: a number, and what tells those of the same number apart.
-fn cursor<T: std::str::FromStr>(text: &str) -> Answer<(i64, T)> {
+pub(super) fn cursor<T: std::str::FromStr>(text: &str) -> Answer<(i64, T)> {
     let parts = text.split_once('.');
     let parts = parts.and_then(|(first, rest)| Some((first.parse().ok()?, rest.parse().ok()?)));
     parts.ok_or_else(no_cursor)

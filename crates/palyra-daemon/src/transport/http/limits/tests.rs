@@ -53,3 +53,19 @@ fn what_is_remembered_is_bounded() {
     }
     assert!(rates.buckets.lock().unwrap().len() <= REMEMBERED);
 }
+
+#[test]
+fn a_minute_has_so_many_for_each_and_remembers_not_everybody() {
+    let (minute, start) = (PerMinute::new(3, "things"), Timestamp::from_unix_millis(1_000_000));
+    let taken = |credential, at| (0..9).filter(|_| minute.admit(credential, at).is_ok()).count();
+    assert_eq!(taken(token(1), start), 3);
+    assert_eq!(taken(Credential::LocalOwner, start), 3, "also of the owner");
+    assert_eq!(taken(token(1), start + palyra_common::time::Duration::from_millis(59_999)), 0);
+    assert_eq!(taken(token(1), start + MINUTE), 3);
+    // A clock that was set back keeps nobody out.
+    assert_eq!(taken(token(1), start), 3);
+    for n in 0..REMEMBERED as u128 + 10 {
+        taken(token(n), start);
+    }
+    assert!(minute.minutes.lock().unwrap().len() <= REMEMBERED);
+}
