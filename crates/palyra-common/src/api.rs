@@ -51,7 +51,7 @@ pub use runs::{Compared, Difference, ExportedEvent, Parting, Replayed, Run, RunT
 pub use secrets::{MasterRotated, RotateMaster, Secret, SecretStored, SecretValue, SecretVersion};
 pub use sessions::{
     AgentSession, MessageRole, NewInput, NewSession, SessionChange, SessionMessage, SessionSurface,
-    Submitted,
+    ShownSurface, Submitted,
 };
 pub use status::{Check, CheckState, Doctor, Health, Readiness, RunsStatus, Status, VaultStatus};
 

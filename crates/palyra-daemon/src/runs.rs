@@ -10,8 +10,8 @@ use std::sync::Arc;
 use palyra_common::time::Clock;
 use palyra_connector_core::{Outgoing, Pulse, SystemDice};
 use palyra_gateway::{
-    Agency, Agents, Approvals, Engine, EngineOptions, Sessions, Streams, ToolOptions, Toolbox,
-    built_in,
+    Agency, Agents, Approvals, Engine, EngineOptions, Sessions, Streams, Surfaces, ToolOptions,
+    Toolbox, built_in,
 };
 use palyra_models::Models;
 use palyra_storage::Database;
@@ -46,6 +46,7 @@ pub(crate) struct RunPlatform {
     pub(crate) approvals: Approvals,
     pub(crate) streams: Streams,
     pub(crate) sessions: Sessions,
+    pub(crate) surfaces: Surfaces,
     /// The models of the configuration as it was last read.
     pub(crate) models: Arc<Live<Models>>,
     /// Whether runs are worked on at all.
@@ -90,11 +91,13 @@ impl RunPlatform {
         });
         let agents = Agents::new(db.clone(), clock.clone());
         agents.set_up_first().await.map_err(|error| Failure::Refused(error.envelope()))?;
+        let sessions = Sessions::new(db.clone(), clock.clone()).with_hands(engine.hands());
         let platform = Self {
             agents,
-            approvals: Approvals::new(db.clone(), clock.clone()),
+            approvals: Approvals::new(db, clock.clone()),
             streams,
-            sessions: Sessions::new(db, clock.clone()).with_hands(engine.hands()),
+            surfaces: Surfaces::new(sessions.clone()),
+            sessions,
             models,
             pulse: engine.pulse(),
             keys,

@@ -1,7 +1,7 @@
 //! What can go wrong with agents, sessions and runs.
 
 use palyra_common::error::{ErrorCode, StableErrorEnvelope};
-use palyra_common::ids::{AgentId, ApprovalId, RunId, SessionId};
+use palyra_common::ids::{AgentId, ApprovalId, RunId, SessionId, SurfaceId};
 use palyra_common::runtime_contracts::{ApprovalState, RunLifecyclePhase};
 use palyra_connector_core::ChannelError;
 use palyra_storage::blob::BlobError;
@@ -34,6 +34,14 @@ pub enum GatewayError {
     /// There is no such run.
     #[error("there is no run {0}")]
     NoRun(RunId),
+    /// Nothing of that name is shown in the session.
+    #[error("there is no surface {surface} in the session {session}: look at it again")]
+    NoSurface {
+        /// The session.
+        session: SessionId,
+        /// The surface.
+        surface: SurfaceId,
+    },
     /// The run is not in a phase in which that can be done to it.
     #[error("the run {run} is {phase}, so it cannot be {wanted}")]
     NotNow {
@@ -82,9 +90,11 @@ impl GatewayError {
     /// The stable code.
     pub fn code(&self) -> ErrorCode {
         match self {
-            Self::NoAgent(_) | Self::NoSession(_) | Self::NoRun(_) | Self::NoApproval(_) => {
-                ErrorCode::CommonNotFound
-            }
+            Self::NoAgent(_)
+            | Self::NoSession(_)
+            | Self::NoRun(_)
+            | Self::NoSurface { .. }
+            | Self::NoApproval(_) => ErrorCode::CommonNotFound,
             Self::AgentExists(_)
             | Self::AgentChanged { .. }
             | Self::Archived(_)

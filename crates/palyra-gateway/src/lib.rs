@@ -5,7 +5,7 @@
 //! - [`Rules`]: what it decides by, as rows.
 //! - [`Responder`]: the port of whoever answers: [`Agency`] has agents do it.
 //! - [`Engine`]: works on runs. [`Sessions`], [`Approvals`], [`Agents`]: what people ask about them and
-//!   decide. [`Streams`]: watching.
+//!   decide. [`Surfaces`]: what agents show, and what people do on it. [`Streams`]: watching.
 //! - [`Replay`], [`Comparison`]: whether a tape is what would be decided today, and where two of them
 //!   part. [`exported`] and [`replay_file`]: a tape that leaves its database.
 //! - [`OntoTapes`]: tells runs what became of their messages.
@@ -35,6 +35,7 @@ mod rules;
 mod sessions;
 mod store;
 mod streams;
+mod surfaces;
 mod tapes;
 mod telemetry;
 mod thinker;
@@ -65,7 +66,9 @@ pub use store::agents::Agent;
 pub use store::router_rules::StoredRule;
 pub use store::runs::Run;
 pub use store::sessions::Session;
+pub use store::surfaces::StoredSurface;
 pub use streams::{Follow, Streams};
+pub use surfaces::Surfaces;
 pub use telemetry::{Recorded, Telemetry, TelemetryCounted};
 pub use thinker::ModelThinker;
 pub use tool::{

@@ -78,6 +78,18 @@ impl Sessions {
         input: Input,
         once: Option<(palyra_common::Principal, Once)>,
     ) -> Result<Submitted, GatewayError> {
+        self.say_if(session, input, once, |_| Ok(())).await
+    }
+
+    /// The same, if it may be said: looked at in the transaction in which it is, and not again where it
+    /// was said before.
+    pub(crate) async fn say_if(
+        &self,
+        session: SessionId,
+        input: Input,
+        once: Option<(palyra_common::Principal, Once)>,
+        may_be: impl Fn(&mut Tx<'_>) -> Result<(), GatewayError> + Send + Sync + 'static,
+    ) -> Result<Submitted, GatewayError> {
         if input.text.trim().is_empty() {
             return Err(GatewayError::Invalid("there is nothing in the message".to_owned()));
         }
@@ -95,12 +107,15 @@ impl Sessions {
                 worker,
             };
             let submitted = submit(tx, &new, now)?;
-            let Some((by, once)) = &once else { return Ok(submitted) };
-            match once.claim(tx, by, &submitted.run.to_string(), now)? {
-                Claim::First => Ok(submitted),
-                Claim::Again { made } => Err(GatewayError::Before(made)),
-                Claim::Taken => Err(GatewayError::KeyTaken),
+            if let Some((by, once)) = &once {
+                match once.claim(tx, by, &submitted.run.to_string(), now)? {
+                    Claim::First => {}
+                    Claim::Again { made } => return Err(GatewayError::Before(made)),
+                    Claim::Taken => return Err(GatewayError::KeyTaken),
+                }
             }
+            may_be(tx)?;
+            Ok(submitted)
         };
         match self.db.try_write(say).await {
             // Undone, and told what was made the first time.

@@ -1,9 +1,10 @@
 //! `/admin/v1/sessions`: `GET` lists, `POST` begins one; `/{id}`: `GET` shows, `PUT` names,
-//! `DELETE` puts it away; `/{id}/messages`: `GET` what was said, `POST` says something.
+//! `DELETE` puts it away; `/{id}/messages`: `GET` what was said, `POST` says something;
+//! `/{id}/surfaces`: `GET` what is shown.
 
 use serde::{Deserialize, Serialize};
 
-use crate::ids::{AgentId, ConnectorId, ConversationId, RunId, SessionId};
+use crate::ids::{AgentId, ConnectorId, ConversationId, RunId, SessionId, SurfaceId};
 use crate::runtime_contracts::{RunLifecyclePhase, Trust};
 use crate::time::Timestamp;
 
@@ -118,6 +119,22 @@ pub struct SessionMessage {
     pub phase: RunLifecyclePhase,
     /// When.
     pub at: Timestamp,
+}
+
+/// A surface of A2UI as it is now, for whoever comes later than the messages that made it.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+pub struct ShownSurface {
+    /// Its id within the conversation.
+    pub surface: SurfaceId,
+    /// Grows with each change.
+    pub version: i64,
+    /// When it was last changed.
+    pub updated_at: Timestamp,
+    /// What it shows, for those who see texts only.
+    pub text: String,
+    /// The messages of A2UI that make it as it is.
+    pub messages: Vec<serde_json::Value>,
 }
 
 /// Who speaks.

@@ -238,6 +238,7 @@ pub(crate) fn is_spoken(event: &TapeEvent) -> bool {
         | TapeEvent::ApprovalRequested(_)
         | TapeEvent::ApprovalDecided(_)
         | TapeEvent::ToolStarted(_)
+        | TapeEvent::A2uiUpdate(_)
         | TapeEvent::DeliveryEnqueued(_)
         | TapeEvent::DeliverySettled(_) => false,
     }

@@ -60,6 +60,7 @@ pub(crate) const TRAVELLING: &[Table] = &[
     all("budgets", "scope", 8),
     all("budget_reservations", "run_id, turn, attempt", 8),
     all("system_events", "event_id", 11),
+    all("surfaces", "session_id, surface_id", 11),
 ];
 
 /// Tables that do not: the schema is made anew, nobody holds a lease on a restored database,

@@ -158,6 +158,7 @@ fn of_agents() -> OpenApiRouter<App> {
             sessions::archive_session
         ))
         .routes(routes!(sessions::read_session, sessions::say))
+        .routes(routes!(sessions::list_surfaces))
         .routes(routes!(runs::list_runs))
         .routes(routes!(runs::show_run))
         .routes(routes!(runs::read_tape))

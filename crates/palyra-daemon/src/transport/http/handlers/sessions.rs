@@ -2,9 +2,10 @@ use axum::Json;
 use axum::extract::State;
 use axum::http::StatusCode;
 use palyra_common::ErrorCode;
+use palyra_common::a2ui::{Message, render};
 use palyra_common::api::{
     AgentSession, MessageRole, NewInput, NewSession, Page, SessionChange, SessionMessage,
-    SessionSurface, Submitted,
+    SessionSurface, ShownSurface, Submitted,
 };
 use palyra_common::ids::SessionId;
 use palyra_common::runtime_contracts::{Scope, Trust};
@@ -187,6 +188,23 @@ pub(crate) async fn say(
     Ok((StatusCode::CREATED, Json(submitted)))
 }
 
+/// What is shown in a conversation now, by the ids of the surfaces
+///
+/// The messages of a surface make it as it is, for a client that has not seen those which made it.
+#[utoipa::path(get, path = "/admin/v1/sessions/{id}/surfaces", tag = "sessions",
+    params(("id" = SessionId, Path, description = "Which conversation")),
+    responses((status = 200, body = Page<ShownSurface>)))]
+pub(crate) async fn list_surfaces(
+    State(app): State<App>,
+    caller: Caller,
+    PathOf(id): PathOf<SessionId>,
+) -> Answer<Json<Page<ShownSurface>>> {
+    caller.allow(Scope::SessionsRead)?;
+    let shown = app.runs.surfaces.shown(id).await?;
+    // There are few, so that all of them are a page.
+    Ok(Json(Page { items: shown.into_iter().map(surface).collect(), next: None }))
+}
+
 fn checked_title(title: &str) -> Answer<String> {
     let title = title.trim();
     if title.chars().count() > MAX_TITLE_CHARS {
@@ -222,6 +240,12 @@ fn told(session: gateway::Session) -> AgentSession {
         created_at: session.created_at,
         changed_at: session.changed_at,
     }
+}
+
+fn surface(stored: gateway::StoredSurface) -> ShownSurface {
+    let gateway::StoredSurface { id, surface, version, updated_at } = stored;
+    let messages = surface.snapshot(&id).iter().map(Message::to_value).collect();
+    ShownSurface { surface: id, version, updated_at, text: render(&surface), messages }
 }
 
 fn message(said: gateway::SessionSaid) -> SessionMessage {
