@@ -59,6 +59,8 @@ impl Platform for EchoPlatform {
         let settings = EchoSettings {
             ledger: Some(Self::ledger(connector)),
             deduplicate: matches!(self.memory, Memory::Deduplicates),
+            // Longer than a request may be on its way, or nothing would be sent a second time.
+            remembers_for: Duration::from_hours(1),
             tells_history: matches!(self.memory, Memory::Tells),
             heartbeat: Duration::from_millis(200),
             faults: Faults { request, one_in, connection, ..Faults::default() },

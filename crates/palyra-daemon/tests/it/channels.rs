@@ -312,11 +312,15 @@ fn rules_decide_who_is_answered() {
 fn what_makes_no_sense_is_refused_with_a_code() {
     let daemon = Daemon::start();
     let nobody = "/admin/v1/channels/echo:nobody";
+    let no_rule = "/admin/v1/router/rules/01HZ3V9K8M2QF6T7Y4W5X6A7B8";
+    let resend = json!({ "resolution": "resend" });
     for (method, path, body) in [
         ("GET", nobody.to_owned(), Value::Null),
         ("PUT", nobody.to_owned(), json!({})),
         ("POST", format!("{nobody}/enable"), Value::Null),
+        ("POST", format!("{nobody}/disable"), Value::Null),
         ("POST", format!("{nobody}/queue/pause"), json!({ "reason": "x" })),
+        ("POST", format!("{nobody}/queue/resume"), Value::Null),
         ("POST", format!("{nobody}/queue/drain"), Value::Null),
         ("GET", format!("{nobody}/events"), Value::Null),
         ("GET", format!("{nobody}/dead-letters"), Value::Null),
@@ -325,13 +329,26 @@ fn what_makes_no_sense_is_refused_with_a_code() {
         ("POST", format!("{nobody}/dead-letters/replay"), Value::Null),
         ("POST", format!("{ECHO}/dead-letters/nothing/0/replay"), Value::Null),
         ("POST", format!("{ECHO}/dead-letters/nothing/0/discard"), Value::Null),
-        ("POST", format!("{ECHO}/unknown/no/0/resolve"), json!({ "resolution": "resend" })),
+        ("POST", format!("{nobody}/dead-letters/nothing/0/replay"), Value::Null),
+        ("POST", format!("{nobody}/dead-letters/nothing/0/discard"), Value::Null),
+        ("GET", format!("{nobody}/unknown"), Value::Null),
+        ("POST", format!("{nobody}/unknown/no/0/resolve"), resend.clone()),
+        ("POST", format!("{ECHO}/unknown/no/0/resolve"), resend),
+        ("GET", format!("{nobody}/outbox/nothing"), Value::Null),
         ("GET", format!("{ECHO}/outbox/nothing"), Value::Null),
         ("GET", format!("{nobody}/messages?conversation=a"), Value::Null),
         ("POST", format!("{nobody}/messages"), json!({ "conversation": "a", "text": "x" })),
         ("POST", format!("{nobody}/test"), json!({ "text": "x" })),
         ("POST", "/admin/v1/router/rules".into(), json!({ "channel": "echo:no", "rule": {} })),
         ("GET", "/admin/v1/router/rules?channel=echo:nobody".into(), Value::Null),
+        ("GET", no_rule.into(), Value::Null),
+        ("PUT", no_rule.into(), json!({ "rule": {}, "version": 1 })),
+        ("DELETE", no_rule.into(), Value::Null),
+        (
+            "POST",
+            "/admin/v1/router/preview".into(),
+            json!({ "channel": "echo:nobody", "conversation": "c", "sender": "ann", "text": "x" }),
+        ),
     ] {
         let answer = daemon.ask(method, &path, &body);
         assert_eq!((answer.status, &*answer.code()), (404, "common/not_found"), "{method} {path}");
@@ -362,6 +379,15 @@ fn what_makes_no_sense_is_refused_with_a_code() {
             (400, "common/invalid_input"),
             "{path} {body}"
         );
+    }
+    for body in [
+        json!({ "settings": { "x": 1 } }),
+        json!({ "settings": [] }),
+        json!({ "settings": { "ledger": "../x" } }),
+        json!({ "queue": { "lanes": 0 } }),
+    ] {
+        let answer = daemon.ask("PUT", ECHO, &body);
+        assert_eq!((answer.status, &*answer.code()), (400, "common/invalid_input"), "{body}");
     }
     let malformed = daemon.ask("GET", &format!("{ECHO}/dead-letters?after=nonsense"), &Value::Null);
     assert_eq!(malformed.code(), "common/invalid_input");

@@ -170,12 +170,8 @@ async fn a_changed_payload_voids_a_yes(world: World) {
     node.counting.base.store(1, Ordering::SeqCst);
     node.decide(approval, Verdict::Approve).await.unwrap();
     // It asks again, about what it is now.
-    let again = loop {
-        match node.pending().await[..] {
-            [again] if again != approval => break again,
-            _ => tokio::time::sleep(std::time::Duration::from_millis(5)).await,
-        }
-    };
+    let again = node.question().await;
+    assert_ne!(again, approval);
     node.until(run, Phase::WaitingForApproval).await;
     assert_eq!(node.times(), 0);
     let asked = node.approvals.get(again).await.unwrap().summary;

@@ -51,6 +51,8 @@ impl Clock for Shifted {
 /// What the model says next.
 pub(super) enum Says {
     Text(&'static str),
+    /// After it has taken more than was set aside for it.
+    Takes(&'static str, Usage, u64),
     /// As long as it may be, and no longer.
     Cut(&'static str),
     /// Something, and then it uses tools.
@@ -135,6 +137,13 @@ impl Thinker for Script {
                     None => Ok(self.thought("nothing", Vec::new())),
                 },
                 Some(Says::Text(text)) => Ok(self.thought(text, Vec::new())),
+                Some(Says::Takes(text, usage, micros)) => {
+                    let mut thought = self.thought(text, Vec::new());
+                    thought.completion.usage = usage;
+                    let tokens = usage.input_tokens + usage.output_tokens;
+                    thought.spent = Amount { tokens, micros };
+                    Ok(thought)
+                }
                 Some(Says::Cut(text)) => {
                     let mut thought = self.thought(text, Vec::new());
                     thought.completion.finish = FinishReason::Length;
@@ -431,11 +440,17 @@ impl Node {
 
     /// The agent's one question that waits for an answer.
     pub(super) async fn question(&self) -> ApprovalId {
-        loop {
-            match self.pending().await[..] {
-                [one] => return one,
-                _ => tokio::time::sleep(std::time::Duration::from_millis(5)).await,
+        let asked = async {
+            loop {
+                match self.pending().await[..] {
+                    [one] => return one,
+                    _ => tokio::time::sleep(std::time::Duration::from_millis(5)).await,
+                }
             }
+        };
+        match tokio::time::timeout(std::time::Duration::from_secs(60), asked).await {
+            Ok(question) => question,
+            Err(_) => panic!("not one thing is asked: {:?}", self.pending().await),
         }
     }
 

@@ -3,7 +3,9 @@
 use futures_util::FutureExt;
 use palyra_common::ids::{ConnectorId, EnvelopeId, RunId};
 use palyra_common::queue::QueueSettings;
-use palyra_common::runtime_contracts::{RunEnd, RunLifecyclePhase as Phase, ToolOutcome, Trust};
+use palyra_common::runtime_contracts::{
+    RetryClass, RunEnd, RunLifecyclePhase as Phase, ToolOutcome, Trust,
+};
 use palyra_common::tape::{Input, TapeEvent};
 use palyra_common::time::{Clock, Duration, Timestamp};
 use palyra_connector_core::{EntryKey, Operation};
@@ -19,6 +21,7 @@ on_every_engine!(
     what_was_stopped_does_not_say_that_it_sent_what_it_did_not,
     an_answer_for_a_full_queue_waits,
     what_there_is_of_an_answer_goes_out,
+    a_run_that_failed_says_so_once_where_it_was_asked,
     an_answer_in_more_parts_than_the_queue_has_places_goes_out,
     an_answer_that_waits_for_long_adds_nothing_to_its_tape,
     an_answer_that_is_too_long_for_a_channel_says_where_all_of_it_is,
@@ -172,6 +175,22 @@ async fn what_there_is_of_an_answer_goes_out(world: World) {
     let key = EntryKey { connector: small(), envelope, part: 0 };
     let sent = format!("{:?}", world.outbox.entry(&key).await.unwrap().unwrap().operation);
     assert!(sent.contains("still at it") && sent.contains("limit of turns"), "{sent}");
+    node.stop().await;
+}
+
+async fn a_run_that_failed_says_so_once_where_it_was_asked(world: World) {
+    with_small(&world).await;
+    let node = Node::start(&world).await;
+    node.script.then(Says::Fails(RetryClass::Permanent));
+    let run = ask_as_bob(&world).await;
+    assert_eq!(node.until(run, Phase::Failed).await.ended, Some(RunEnd::ModelFailed));
+    let envelope = format!("run-{run}").parse().unwrap();
+    let key = EntryKey { connector: small(), envelope, part: 0 };
+    let sent = world.outbox.entry(&key).await.unwrap().expect("nobody is told");
+    let sent = format!("{:?}", sent.operation);
+    assert!(sent.contains("I could not answer: the model failed"), "{sent}");
+    let enqueued = |kind: &String| kind == "delivery.enqueued";
+    assert_eq!(node.kinds(run).await.into_iter().filter(enqueued).count(), 1);
     node.stop().await;
 }
 

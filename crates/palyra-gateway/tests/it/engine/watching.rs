@@ -38,6 +38,8 @@ pub(super) async fn until_the_end(mut follow: Follow) -> Vec<TapeEntry> {
             events if events.is_empty() => return all,
             events => all.extend(events),
         }
+        let is_new = |pair: &[TapeEntry]| pair[0].seq < pair[1].seq;
+        assert!(all.windows(2).all(is_new), "seen twice: {all:#?}");
     }
 }
 
