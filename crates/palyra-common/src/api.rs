@@ -6,6 +6,7 @@
 //! was left out would be undone.
 
 mod access;
+pub mod acp;
 mod agents;
 mod approvals;
 mod audit;
@@ -27,6 +28,7 @@ mod status;
 use serde::{Deserialize, Serialize};
 
 pub use access::{CreatedToken, MAX_TOKEN_SECONDS, NewToken, Token};
+pub use acp::{AcpCommandEnvelope, AcpCommandResultEnvelope};
 pub use agents::{Agent, AgentChange, NewAgent};
 pub use approvals::{Approval, ApprovalAsker, ApprovalDecision, ApprovalVerdict};
 pub use audit::{AuditEvent, AuditVerified, ChainFaultAt};

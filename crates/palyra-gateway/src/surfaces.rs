@@ -11,7 +11,7 @@ use palyra_storage::{StorageError, Tx};
 
 use crate::engine::Submitted;
 use crate::error::GatewayError;
-use crate::sessions::Sessions;
+use crate::sessions::{Said, Sessions};
 use crate::store::sessions;
 use crate::store::surfaces::{self, StoredSurface};
 
@@ -43,18 +43,60 @@ impl Surfaces {
         by: Principal,
         once: Option<(Principal, Once)>,
     ) -> Result<Submitted, GatewayError> {
-        let (text, sender) = (action.text(), by.to_string());
-        let input = Input { text, sender, trust: Trust::Operator, connector: None };
-        let is_offered = move |tx: &mut Tx<'_>| -> Result<(), GatewayError> {
-            let id = &action.surface_id;
-            let found = surfaces::one(tx, session, id)?;
-            let found =
-                found.ok_or_else(|| GatewayError::NoSurface { session, surface: id.clone() })?;
-            let checked = action.check(&found.surface);
-            checked.map_err(|fault| GatewayError::Invalid(fault.to_string()))
-        };
+        let input = said(&action, &by);
+        let is_offered = move |tx: &mut Tx<'_>| is_offered(tx, session, &action);
         self.0.say_if(session, input, once, is_offered).await
     }
+}
+
+/// Something that somebody did on a surface.
+#[derive(Debug, Clone)]
+pub(crate) struct Acted {
+    session: SessionId,
+    action: UserAction,
+    said: Said,
+}
+
+impl Acted {
+    pub(crate) fn new(
+        session: SessionId,
+        action: UserAction,
+        by: &Principal,
+        worker: Option<i64>,
+    ) -> Result<Self, GatewayError> {
+        let said = Said::new(session, said(&action, by), worker)?;
+        Ok(Self { session, action, said })
+    }
+
+    /// Takes it on, as part of a transaction.
+    pub(crate) fn take_on(
+        &self,
+        tx: &mut Tx<'_>,
+        expected: Option<i64>,
+        now: Timestamp,
+    ) -> Result<Submitted, GatewayError> {
+        let submitted = self.said.say(tx, expected, now)?;
+        is_offered(tx, self.session, &self.action)?;
+        Ok(submitted)
+    }
+}
+
+/// An action in words, as what somebody says.
+fn said(action: &UserAction, by: &Principal) -> Input {
+    Input { text: action.text(), sender: by.to_string(), trust: Trust::Operator, connector: None }
+}
+
+/// Refuses what the session's surfaces do not offer.
+fn is_offered(
+    tx: &mut Tx<'_>,
+    session: SessionId,
+    action: &UserAction,
+) -> Result<(), GatewayError> {
+    let id = &action.surface_id;
+    let found = surfaces::one(tx, session, id)?;
+    let found = found.ok_or_else(|| GatewayError::NoSurface { session, surface: id.clone() })?;
+    let checked = action.check(&found.surface);
+    checked.map_err(|fault| GatewayError::Invalid(fault.to_string()))
 }
 
 /// The surfaces of a session.

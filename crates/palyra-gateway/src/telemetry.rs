@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use palyra_common::api::TelemetryCount;
+use palyra_common::api::{Page, TelemetryCount};
 use palyra_common::ids::EventId;
 use palyra_common::telemetry::{
     ConsoleEvent, SystemEventRecord, UxEventKind, to_system_event_payload,
@@ -10,6 +10,8 @@ use palyra_common::telemetry::{
 use palyra_common::time::{Clock, Timestamp};
 use palyra_storage::{Database, StorageError, Tx, new_id};
 
+use crate::error::GatewayError;
+use crate::sessions::cursor;
 use crate::store::system_events;
 
 /// The events that surfaces tell. Cheap to clone.
@@ -64,6 +66,20 @@ impl Telemetry {
         limit: u32,
     ) -> Result<Vec<SystemEventRecord>, StorageError> {
         self.db.read(move |tx| system_events::list(tx, before, limit)).await
+    }
+
+    /// A page of them; `after` is `next` of the page before.
+    pub async fn page(
+        &self,
+        after: Option<&str>,
+        limit: u32,
+    ) -> Result<Page<SystemEventRecord>, GatewayError> {
+        let after = after.map(cursor::<EventId>).transpose()?;
+        let after = after.map(|(at, id)| (Timestamp::from_unix_millis(at), id));
+        let items = self.list(after, limit).await?;
+        let last = items.last().filter(|_| items.len() >= limit as usize);
+        let next = last.map(|last| format!("{}.{}", last.at.as_unix_millis(), last.event_id));
+        Ok(Page { items, next })
     }
 
     /// What there is from `since` on, counted on one consistent state.

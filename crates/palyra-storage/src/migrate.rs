@@ -90,7 +90,7 @@ pub const MIGRATIONS: &[Migration] = &[
     Migration {
         version: 11,
         name: "surfaces",
-        oldest_binary: 10,
+        oldest_binary: 11,
         text: include_str!("../migrations/0011_surfaces.sql"),
     },
 ];

@@ -14,6 +14,8 @@ use crate::time::Timestamp;
 pub struct AgentSession {
     /// Its id.
     pub id: SessionId,
+    /// Grows with each change that somebody makes or can see.
+    pub version: i64,
     /// What it is called; empty until somebody names it.
     pub title: String,
     /// Who answers.
@@ -29,6 +31,9 @@ pub struct AgentSession {
     /// The run that is under way or next, if there is one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub run: Option<RunId>,
+    /// The conversation whose history comes before its own.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub forked_from: Option<SessionId>,
     /// When it was put away.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub archived_at: Option<Timestamp>,
@@ -67,6 +72,17 @@ pub enum SessionSurface {
     Cli,
     /// The web console.
     Web,
+}
+
+impl SessionSurface {
+    /// The word for it.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Api => "api",
+            Self::Cli => "cli",
+            Self::Web => "web",
+        }
+    }
 }
 
 /// What a conversation is to be called.

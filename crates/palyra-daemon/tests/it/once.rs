@@ -225,6 +225,7 @@ const HARMLESS: [&str; 20] = [
     "POST /admin/v1/runs/{id}/abort",
     "POST /admin/v1/runs/{id}/pause",
     "POST /admin/v1/runs/{id}/resume",
+    "POST /console/v1/acp",
     "POST /console/v1/login",
     "POST /console/v1/logout",
     "POST /console/v1/telemetry",

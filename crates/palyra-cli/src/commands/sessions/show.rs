@@ -61,6 +61,9 @@ pub(super) fn fields(out: &Output, session: &AgentSession) -> String {
     table.field("agent", session.agent.as_str());
     table.field("where", place(session));
     table.field("began", session.created_at.to_string());
+    if let Some(from) = session.forked_from {
+        table.field("goes on from", from.to_string());
+    }
     if let Some(run) = session.run {
         table.field("run", format!("{run}, see `palyra runs show {run}`"));
     }

@@ -10,6 +10,7 @@ use axum::http::header;
 use axum::http::request::Parts;
 use http_body_util::{BodyExt, LengthLimitError, Limited};
 use palyra_common::ErrorCode;
+use palyra_common::text::without_quotations;
 use serde::de::DeserializeOwned;
 
 use super::refusal::{Answer, Refusal};
@@ -48,7 +49,7 @@ fn parse<T: DeserializeOwned>(json: &[u8]) -> Answer<T> {
     });
     // serde quotes what it met, which may be a secret.
     read.map_err(|(place, error)| {
-        let what = crate::config::without_quotations(&error.to_string());
+        let what = without_quotations(&error.to_string());
         Refusal::new(ErrorCode::HttpMalformed, format!("the body: {place}{what}"))
     })
 }
@@ -128,15 +129,14 @@ impl<T: DeserializeOwned> FromRequestParts<App> for QueryOf<T> {
                 return no_cursor();
             }
             let what = error.to_string();
-            Refusal::new(ErrorCode::HttpMalformed, crate::config::without_quotations(&what))
+            Refusal::new(ErrorCode::HttpMalformed, without_quotations(&what))
         })
     }
 }
 
 /// What was given to go on from is nothing that a list gave.
 pub(crate) fn no_cursor() -> Refusal {
-    let what = "after: this is no cursor of a list; leave it out to begin at its start";
-    Refusal::new(ErrorCode::CommonInvalidInput, what)
+    Refusal::new(ErrorCode::CommonInvalidInput, palyra_gateway::NO_CURSOR)
 }
 
 /// What stands in the path.
@@ -161,7 +161,7 @@ fn impossible(error: PathRejection) -> String {
     };
     match kind {
         ErrorKind::DeserializeError { key, message, .. } => {
-            format!("{key} in the path: {}", crate::config::without_quotations(&message))
+            format!("{key} in the path: {}", without_quotations(&message))
         }
         _ => "the path names nothing that can be there".to_owned(),
     }

@@ -4,27 +4,25 @@ use axum::http::StatusCode;
 use palyra_common::ErrorCode;
 use palyra_common::a2ui::{Message, render};
 use palyra_common::api::{
-    AgentSession, MessageRole, NewInput, NewSession, Page, SessionChange, SessionMessage,
-    SessionSurface, ShownSurface, Submitted,
+    AgentSession, NewInput, NewSession, Page, SessionChange, SessionMessage, ShownSurface,
+    Submitted,
 };
 use palyra_common::ids::SessionId;
 use palyra_common::runtime_contracts::{Scope, Trust};
 use palyra_common::tape::Input;
-use palyra_common::time::Timestamp;
-use palyra_gateway as gateway;
+use palyra_gateway::{self as gateway, Title};
 use palyra_storage::once::Made;
 use palyra_storage::{Tx, new_id};
 use serde::Deserialize;
 
 use super::access::checked_limit;
 use crate::app::App;
-use crate::transport::http::body::{JsonBody, OptionalJsonBody, PathOf, QueryOf, no_cursor};
+use crate::transport::http::body::{JsonBody, OptionalJsonBody, PathOf, QueryOf};
 use crate::transport::http::caller::Caller;
 use crate::transport::http::once::{OnceKey, Told, carry_out};
 use crate::transport::http::refusal::{Answer, Refusal};
 
 const PAGE_LIMIT: u32 = 200;
-const MAX_TITLE_CHARS: usize = 200;
 
 /// Where a list of conversations goes on.
 #[derive(Debug, Deserialize, utoipa::IntoParams)]
@@ -62,14 +60,7 @@ pub(crate) async fn list_sessions(
 ) -> Answer<Json<Page<AgentSession>>> {
     caller.allow(Scope::SessionsRead)?;
     let limit = checked_limit(page.limit, PAGE_LIMIT)?;
-    let after = page.after.as_deref().map(cursor::<SessionId>).transpose()?;
-    let after = after.map(|(at, id)| (Timestamp::from_unix_millis(at), id));
-    let sessions = app.runs.sessions.list(after, limit).await?;
-    let more = sessions.len() >= limit as usize;
-    let place =
-        |last: &gateway::Session| format!("{}.{}", last.changed_at.as_unix_millis(), last.id);
-    let next = sessions.last().filter(|_| more).map(place);
-    Ok(Json(Page { items: sessions.into_iter().map(told).collect(), next }))
+    Ok(Json(app.runs.sessions.page(page.after.as_deref(), limit).await?))
 }
 
 /// Begins a conversation with an agent
@@ -85,23 +76,19 @@ pub(crate) async fn begin_session(
 ) -> Answer<Told<AgentSession>> {
     let caller = caller.allow(Scope::SessionsWrite)?;
     let once = key.of("session.begin", &new)?;
-    let title = checked_title(&new.title)?;
+    let title = Title::parse(&new.title)?;
     let agent = match new.agent {
         Some(agent) => agent,
         None => gateway::default_agent()?,
     };
-    let surface = match new.surface.unwrap_or_default() {
-        SessionSurface::Api => "api",
-        SessionSurface::Cli => "cli",
-        SessionSurface::Web => "web",
-    };
+    let surface = new.surface.unwrap_or_default().as_str();
     let (id, now) = (new_id(), app.clock.now());
     let begin = move |tx: &mut Tx<'_>| {
-        let begun = gateway::begin_session(tx, id, &agent, surface, &title, now)?;
+        let begun = gateway::begin_session(tx, id, &agent, surface, title.as_str(), now)?;
         Ok((begun, id.to_string()))
     };
     Ok(Told::created(match carry_out(&app, &caller, once, begin).await? {
-        Made::Now(begun) => Made::Now(told(begun)),
+        Made::Now(begun) => Made::Now(begun.shown()),
         Made::Before(id) => Made::Before(begun_before(&app, &id).await?),
     }))
 }
@@ -116,7 +103,7 @@ pub(crate) async fn show_session(
     PathOf(id): PathOf<SessionId>,
 ) -> Answer<Json<AgentSession>> {
     caller.allow(Scope::SessionsRead)?;
-    Ok(Json(told(app.runs.sessions.get(id).await?)))
+    Ok(Json(app.runs.sessions.get(id).await?.shown()))
 }
 
 /// Names a conversation
@@ -130,8 +117,7 @@ pub(crate) async fn rename_session(
     JsonBody(change): JsonBody<SessionChange>,
 ) -> Answer<Json<AgentSession>> {
     caller.allow(Scope::SessionsWrite)?;
-    let title = checked_title(&change.title)?;
-    Ok(Json(told(app.runs.sessions.rename(id, title).await?)))
+    Ok(Json(app.runs.sessions.rename(id, change.title).await?.shown()))
 }
 
 /// Puts a conversation away; what is said in its place from then on begins another one
@@ -160,11 +146,7 @@ pub(crate) async fn read_session(
 ) -> Answer<Json<Page<SessionMessage>>> {
     caller.allow(Scope::SessionsRead)?;
     let limit = checked_limit(page.limit, PAGE_LIMIT)?;
-    let after = page.after.as_deref().map(cursor::<i64>).transpose()?;
-    let said = app.runs.sessions.messages(id, after, limit).await?;
-    let more = said.len() >= limit as usize;
-    let next = said.last().filter(|_| more).map(|last| format!("{}.{}", last.place, last.seq));
-    Ok(Json(Page { items: said.into_iter().map(message).collect(), next }))
+    Ok(Json(app.runs.sessions.messages_page(id, page.after.as_deref(), limit).await?))
 }
 
 /// Says something in a conversation, which a run answers
@@ -205,51 +187,13 @@ pub(crate) async fn list_surfaces(
     Ok(Json(Page { items: shown.into_iter().map(surface).collect(), next: None }))
 }
 
-fn checked_title(title: &str) -> Answer<String> {
-    let title = title.trim();
-    if title.chars().count() > MAX_TITLE_CHARS {
-        let what = format!("title has at most {MAX_TITLE_CHARS} characters");
-        return Err(Refusal::new(ErrorCode::CommonInvalidInput, what));
-    }
-    Ok(palyra_common::text::strip_nul(title).into_owned())
-}
-
-/// A place in a list: a number, and what tells those of the same number apart.
-pub(super) fn cursor<T: std::str::FromStr>(text: &str) -> Answer<(i64, T)> {
-    let parts = text.split_once('.');
-    let parts = parts.and_then(|(first, rest)| Some((first.parse().ok()?, rest.parse().ok()?)));
-    parts.ok_or_else(no_cursor)
-}
-
 async fn begun_before(app: &App, id: &str) -> Answer<AgentSession> {
     let gone = |_| Refusal::new(ErrorCode::CommonNotFound, "what was begun before is gone");
-    Ok(told(app.runs.sessions.get(id.parse().map_err(gone)?).await?))
-}
-
-fn told(session: gateway::Session) -> AgentSession {
-    let (channel, conversation) = session.reply_to.unzip();
-    AgentSession {
-        id: session.id,
-        title: session.title,
-        agent: session.agent,
-        surface: session.surface,
-        channel,
-        conversation,
-        run: session.holder,
-        archived_at: session.archived_at,
-        created_at: session.created_at,
-        changed_at: session.changed_at,
-    }
+    Ok(app.runs.sessions.get(id.parse().map_err(gone)?).await?.shown())
 }
 
 fn surface(stored: gateway::StoredSurface) -> ShownSurface {
     let gateway::StoredSurface { id, surface, version, updated_at } = stored;
     let messages = surface.snapshot(&id).iter().map(Message::to_value).collect();
     ShownSurface { surface: id, version, updated_at, text: render(&surface), messages }
-}
-
-fn message(said: gateway::SessionSaid) -> SessionMessage {
-    let gateway::SessionSaid { run, seq, by_agent, sender, trust, text, phase, at, .. } = said;
-    let role = if by_agent { MessageRole::Agent } else { MessageRole::User };
-    SessionMessage { run, seq, role, sender, trust, text, phase, at }
 }

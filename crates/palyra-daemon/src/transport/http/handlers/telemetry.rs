@@ -4,7 +4,6 @@ use palyra_common::ErrorCode;
 use palyra_common::api::{
     ApprovalFatigue, ConsoleEventState, ConsoleEventTold, NewConsoleEvent, Page, TelemetrySummary,
 };
-use palyra_common::ids::EventId;
 use palyra_common::runtime_contracts::Scope;
 use palyra_common::telemetry::{ConsoleEvent, SystemEventRecord};
 use palyra_common::time::Timestamp;
@@ -12,7 +11,6 @@ use palyra_gateway::{Recorded, TelemetryCounted};
 use serde::Deserialize;
 
 use super::access::checked_limit;
-use super::sessions::cursor;
 use crate::app::App;
 use crate::transport::http::body::{JsonBody, QueryOf};
 use crate::transport::http::caller::Caller;
@@ -88,14 +86,7 @@ pub(crate) async fn list_system_events(
 ) -> Answer<Json<Page<SystemEventRecord>>> {
     caller.allow(Scope::MetricsRead)?;
     let limit = checked_limit(page.limit, PAGE_LIMIT)?;
-    let after = page.after.as_deref().map(cursor::<EventId>).transpose()?;
-    let after = after.map(|(at, id)| (Timestamp::from_unix_millis(at), id));
-    let items = app.telemetry.list(after, limit).await?;
-    let more = items.len() >= limit as usize;
-    let place =
-        |last: &SystemEventRecord| format!("{}.{}", last.at.as_unix_millis(), last.event_id);
-    let next = items.last().filter(|_| more).map(place);
-    Ok(Json(Page { items, next }))
+    Ok(Json(app.telemetry.page(page.after.as_deref(), limit).await?))
 }
 
 /// How often what happened and what came of it, how many questions were decided, and how long they waited
