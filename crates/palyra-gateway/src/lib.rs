@@ -15,6 +15,7 @@
 
 mod agents;
 mod approvals;
+mod brought;
 mod compare;
 mod counts;
 mod deliveries;
@@ -41,12 +42,13 @@ mod tools;
 
 pub use agents::{Agents, DEFAULT, default_agent};
 pub use approvals::{Answer, Approvals, Verdict};
+pub use brought::Bring;
 pub use compare::{Comparison, Side};
 pub use counts::Counts;
 pub use deliveries::OntoTapes;
 pub use engine::{
     Asked, Engine, EngineOptions, Hands, NewInput, Place, Signal, Submitted, Thinker, Thought,
-    ThoughtError, submit,
+    ThoughtError, call_name, submit,
 };
 pub use error::GatewayError;
 pub use export::{TapeFileError, exported, replay_file};

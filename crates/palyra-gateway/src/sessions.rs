@@ -60,6 +60,15 @@ impl Sessions {
         &self.db
     }
 
+    pub(crate) fn now(&self) -> Timestamp {
+        self.clock.now()
+    }
+
+    /// The worker of a hand that is free.
+    pub(crate) fn take_hand(&self) -> Option<i64> {
+        self.hands.take()
+    }
+
     /// Begins a conversation with an agent.
     pub async fn begin(
         &self,

@@ -98,6 +98,7 @@ impl Transcript {
             TapeEvent::RunFinished(finished) => self.finished(finished),
             TapeEvent::RunQueued(_)
             | TapeEvent::InputMessage(_)
+            | TapeEvent::InputBrought(_)
             | TapeEvent::ModelRequested(_)
             | TapeEvent::ToolGated(_)
             | TapeEvent::DeliveryEnqueued(_)
