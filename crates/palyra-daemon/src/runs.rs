@@ -46,6 +46,8 @@ pub(crate) struct RunPlatform {
     pub(crate) approvals: Approvals,
     pub(crate) streams: Streams,
     pub(crate) sessions: Sessions,
+    /// What agents act with.
+    pub(crate) tools: Toolbox,
     /// The models of the configuration as it was last read.
     pub(crate) models: Arc<Live<Models>>,
     /// Whether runs are worked on at all.
@@ -75,6 +77,7 @@ impl RunPlatform {
             workspaces: (config.agents.workspaces_folder())
                 .unwrap_or_else(|| data_dir.join(WORKSPACES)),
         });
+        let tools = Toolbox::new(tools).map_err(|what| Failure::Startup(anyhow::anyhow!(what)))?;
         let streams = Streams::new(db.clone());
         let engine = Engine::new(EngineOptions {
             db: db.clone(),
@@ -83,7 +86,7 @@ impl RunPlatform {
             clock: clock.clone(),
             dice: Arc::new(SystemDice),
             thinker: Arc::new(Thinking(models.clone())),
-            tools: Toolbox::new(tools).map_err(|what| Failure::Startup(anyhow::anyhow!(what)))?,
+            tools: tools.clone(),
             outgoing,
             streams: streams.clone(),
             capacity: config.runs.capacity as usize,
@@ -94,6 +97,7 @@ impl RunPlatform {
             agents,
             approvals: Approvals::new(db.clone(), clock.clone()),
             streams,
+            tools,
             sessions: Sessions::new(db, clock.clone()).with_hands(engine.hands()),
             models,
             pulse: engine.pulse(),

@@ -33,6 +33,9 @@ fn body_of(operation: &str) -> &'static str {
         "PUT /admin/v1/agents/{id}" => r#"{"spec": {}}"#,
         "PUT /admin/v1/sessions/{id}" => r#"{"title": "x"}"#,
         "POST /admin/v1/sessions/{id}/messages" => r#"{"text": "x"}"#,
+        "POST /v1/chat/completions" => {
+            r#"{"model": "nobody", "messages": [{"role": "user", "content": "x"}]}"#
+        }
         "POST /admin/v1/approvals/{id}/decision" => r#"{"verdict": "deny"}"#,
         _ => "{}",
     }

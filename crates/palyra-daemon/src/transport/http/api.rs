@@ -1,7 +1,7 @@
 //! All routes, and their description.
 
 use axum::{Router, middleware};
-use palyra_common::api::FeedEvent;
+use palyra_common::api::{ChatError, FeedEvent};
 use palyra_common::{ErrorCode, StableErrorEnvelope};
 use utoipa::openapi::path::Operation;
 use utoipa::openapi::security::{ApiKey, ApiKeyValue, Http, HttpAuthScheme, SecurityScheme};
@@ -12,9 +12,10 @@ use utoipa_axum::routes;
 use super::caller::COOKIE;
 use super::guard::guard;
 use super::handlers::{
-    access, agents, approvals, audit, backups, channels, config, console, events, health, logins,
-    messages, models, outbox, principals, router, runs, secrets, sessions, status, tapes,
+    access, agents, approvals, audit, backups, channels, chat, config, console, events, health,
+    logins, messages, models, outbox, principals, router, runs, secrets, sessions, status, tapes,
 };
+use super::openai;
 use super::refusal::Refusal;
 use crate::app::App;
 
@@ -25,7 +26,7 @@ use crate::app::App;
         description = "The HTTP API of palyrad. What makes something takes an \
         Idempotency-Key, with which it is made once; of any other request a second one does no harm."
     ),
-    components(schemas(StableErrorEnvelope, FeedEvent))
+    components(schemas(StableErrorEnvelope, ChatError, FeedEvent))
 )]
 struct Description;
 
@@ -169,6 +170,9 @@ fn of_agents() -> OpenApiRouter<App> {
         .routes(routes!(models::list_models))
         .routes(routes!(models::test_model))
         .routes(routes!(events::follow_events))
+        .routes(routes!(chat::complete_chat))
+        .routes(routes!(chat::list_chat_models))
+        .routes(routes!(chat::show_chat_model))
 }
 
 fn add_security(api: &mut OpenApi) {
@@ -182,9 +186,9 @@ fn add_security(api: &mut OpenApi) {
 }
 
 fn add_refusals(api: &mut OpenApi) {
-    let envelope = Ref::from_schema_name("StableErrorEnvelope");
-    let content = ContentBuilder::new().schema(Some(envelope)).build();
     for (path, item) in &mut api.paths.paths {
+        let shape = if openai::is_theirs(path) { "ChatError" } else { "StableErrorEnvelope" };
+        let content = ContentBuilder::new().schema(Some(Ref::from_schema_name(shape))).build();
         let asking = item.get.as_mut().map(|operation| (operation, Effect::Looks));
         let changing = [&mut item.put, &mut item.post, &mut item.delete, &mut item.patch];
         let changing = changing.into_iter().flatten().map(|operation| (operation, Effect::Changes));
