@@ -19,8 +19,13 @@ use crate::tools::holder;
 
 /// The surface of their conversations.
 const SURFACE: &str = "openai";
-/// How many events of a run are read that has asked for tools of whoever began it.
+/// How many events of a run are read that has asked for tools of whoever began it, and how many such
+/// runs.
 const MOST_EVENTS: u32 = 1_000;
+const MOST_RUNS: usize = 64;
+/// How much of what they did is put into one conversation, in bytes. Of the others stands what the caller
+/// knows.
+const MOST_BYTES: usize = 1 << 20;
 
 /// What somebody asks who brings the conversation with them.
 #[derive(Debug, Clone)]
@@ -105,7 +110,7 @@ fn begin(
 /// Whoever brings a conversation knows of a run that has asked for tools of theirs only that it has. In
 /// the place of that stands what the run did itself, as its tape tells it.
 fn add_own_steps(tx: &mut Tx<'_>, brought: &mut Brought) -> Result<(), GatewayError> {
-    let mut added = BTreeSet::new();
+    let (mut added, mut looked_at, mut bytes) = (BTreeSet::new(), 0, 0);
     for message in std::mem::take(&mut brought.messages) {
         let run = match &message {
             BroughtMessage::Assistant { calls, .. } => calls.iter().find_map(run_of),
@@ -118,18 +123,31 @@ fn add_own_steps(tx: &mut Tx<'_>, brought: &mut Brought) -> Result<(), GatewayEr
             continue;
         }
         let steps = match run {
-            Some(run) => own_steps(tx, run, &brought.sender)?,
-            None => Vec::new(),
+            Some(run) if looked_at < MOST_RUNS => own_steps(tx, run, &brought.sender)?,
+            Some(_) | None => Vec::new(),
         };
-        match steps.is_empty() {
-            true => brought.messages.push(message),
-            false => {
-                brought.messages.extend(steps);
-                added.extend(run);
-            }
+        looked_at += usize::from(run.is_some());
+        let more: usize = steps.iter().map(weight).sum();
+        if steps.is_empty() || bytes + more > MOST_BYTES {
+            brought.messages.push(message);
+            continue;
         }
+        bytes += more;
+        brought.messages.extend(steps);
+        added.extend(run);
     }
     Ok(())
+}
+
+/// How much of a conversation a message is, in bytes.
+fn weight(message: &BroughtMessage) -> usize {
+    match message {
+        BroughtMessage::User { text, .. } | BroughtMessage::Program { text, .. } => text.len(),
+        BroughtMessage::Assistant { text, calls, .. } => {
+            text.len() + calls.iter().map(|call| call.arguments.len()).sum::<usize>()
+        }
+        BroughtMessage::Tool { content, .. } => content.len(),
+    }
 }
 
 /// The run whose call this is, by its name.

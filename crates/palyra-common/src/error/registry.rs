@@ -347,7 +347,7 @@ error_codes! {
         hint: "Give the name of an agent as `model`: `GET /v1/models` and `palyra agents list` tell which there are.";
     ChatApprovalNeeded = "chat/approval_needed", Final,
         means: "the agent asks a human before it goes on with the request, and waits",
-        hint: "Decide with the link, or with the command that the message names. A request with an `Idempotency-Key` is sent again after that, as it was, and gets the answer; without one the answer is in the run that the message names.";
+        hint: "Decide about it. After that a request with an `Idempotency-Key`, sent again as it was, gets the answer; without one the answer is in the run that the message names: `palyra runs tail RUN`.";
     ChatTooLong = "chat/too_long", Final,
         means: "the conversation in the request is more than the agent reads at once, or may use",
         hint: "Send less of it, or raise `limits.context_tokens` or `limits.cap.tokens` of the agent with `palyra agents set`.";

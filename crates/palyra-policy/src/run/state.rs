@@ -6,7 +6,7 @@ use palyra_common::ids::ApprovalId;
 use palyra_common::runtime_contracts::{
     ApprovalState, GateDecision, ModelFinish, RunEnd, RunLifecyclePhase, ToolEffect, Trust,
 };
-use palyra_common::tape::{Call, ModelCompleted, TapeEvent};
+use palyra_common::tape::{Brought, Call, ModelCompleted, TapeEvent};
 use serde::{Deserialize, Serialize};
 
 use crate::budget::Amount;
@@ -131,10 +131,7 @@ impl RunState {
         match event {
             TapeEvent::RunPhase(moved) => self.phase = moved.phase,
             TapeEvent::InputMessage(input) => self.trust = self.trust.max(input.trust),
-            TapeEvent::InputBrought(brought) => {
-                self.trust = self.trust.max(brought.trust());
-                self.handed.extend(brought.tools.iter().map(|tool| tool.name.clone()));
-            }
+            TapeEvent::InputBrought(brought) => self.brought(brought),
             TapeEvent::ModelRequested(asked) => {
                 self.asked = Some(asked.attempt);
                 self.attempts = asked.attempt;
@@ -196,6 +193,11 @@ impl RunState {
         self.calls
             .iter()
             .filter(|call| call.step.started() > 0 && call.effect != Some(ToolEffect::ReadOnly))
+    }
+
+    fn brought(&mut self, brought: &Brought) {
+        self.trust = self.trust.max(brought.trust());
+        self.handed.extend(brought.tools.iter().map(|tool| tool.name.clone()));
     }
 
     /// Whether whoever began the run makes this call, and it was not refused.

@@ -115,9 +115,24 @@ fn what_streams_is_what_the_tape_says() {
     facade.replays(&run);
 }
 
+/// No client takes half an answer for a whole one.
+#[test]
+fn a_stream_that_the_daemon_ends_says_so() {
+    let mut facade = Facade::start();
+    let _gate = facade.shut();
+    let mut stream = facade.begin("", &with(says("hello"), "stream", json!(true)));
+    facade.sim.wait_for_asked(1, LIMIT).unwrap();
+    facade.daemon.process.terminate(LIMIT).unwrap();
+    let mut answer = String::new();
+    stream.read_to_string(&mut answer).unwrap();
+    let pieces = super::pieces(&parse(&answer));
+    assert_eq!(pieces.last().unwrap()["error"]["code"], "chat/cut_off", "{pieces:?}");
+    assert!(!answer.contains("[DONE]"), "{answer}");
+}
+
 /// Killed in the middle of an answer: the connection breaks, and after the next start the run has one end.
 #[test]
-fn a_crash_in_the_middle_of_an_answer_is_told_and_nothing_is_doubled() {
+fn a_kill_in_the_middle_of_an_answer_is_told_and_nothing_is_doubled() {
     for streams in [false, true] {
         let mut facade = Facade::start();
         let gate = facade.shut();

@@ -96,10 +96,14 @@ impl Told {
             format!("{origin}{}", to_handoff_url(&handoff(approval, run)))
         });
         let what = match (approval, summary, &link) {
-            (Some(approval), Some(summary), Some(link)) => format!(
-                "the agent asks before it goes on: {summary}. Decide with `palyra approvals approve \
-                 {approval}` or at {link}; the run {run} waits"
-            ),
+            (Some(approval), Some(summary), Some(link)) => {
+                // The rest of it, such as what a file would be, is shown where it is decided.
+                let summary = summary.lines().next().unwrap_or_default();
+                format!(
+                    "the agent asks before it goes on: {summary}. The run {run} waits for `palyra \
+                     approvals approve {approval}` or {link}"
+                )
+            }
             _ => format!("the run {run} waits for a human; `palyra approvals list` tells for what"),
         };
         let details = json!({ "run": run, "approval": approval, "link": link });

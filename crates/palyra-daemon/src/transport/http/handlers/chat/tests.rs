@@ -146,7 +146,7 @@ fn an_attempt_with_other_words_is_told_as_that() {
 fn what_was_said_when_the_time_was_up_stands() {
     let answer = "it is \n\n[I stopped: the time limit is reached]";
     for said in ["it is", "it is so"] {
-        let answer = answer.replace("it is ", said);
+        let answer = answer.replacen("it is ", said, 1);
         let end = finished(RunEnd::TimeLimit, &answer);
         let (words, end) = told(&[delta(1, 0, "it is "), abandoned(Some(said)), end]);
         assert!(words.ends_with("\n\n[I stopped: the time limit is reached]"), "{words}");
