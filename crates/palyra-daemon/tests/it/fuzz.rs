@@ -47,6 +47,11 @@ checks.positive_data_acceptance.enabled = false
 include-name = "PUT /admin/v1/agents/{id}"
 checks.positive_data_acceptance.enabled = false
 
+# The default one stays.
+[[operations]]
+include-name = "DELETE /admin/v1/agents/{id}"
+checks.positive_data_acceptance.enabled = false
+
 [[operations]]
 include-name = "POST /admin/v1/sessions/{id}/messages"
 checks.positive_data_acceptance.enabled = false
