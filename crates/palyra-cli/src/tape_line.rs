@@ -16,6 +16,10 @@ pub(crate) fn said(entry: &TapeEntry) -> String {
         },
         TapeEvent::RunPhase(moved) => with_reason(moved.phase.as_str(), moved.reason.as_deref()),
         TapeEvent::InputMessage(input) => format!("{}: {}", input.sender, input.text),
+        TapeEvent::InputBrought(brought) => {
+            let (messages, tools) = (brought.messages.len(), brought.tools.len());
+            format!("{}: {messages} earlier messages, {tools} tools", brought.sender)
+        }
         TapeEvent::ModelRequested(asked) => {
             format!("turn {}, attempt {}", asked.turn, asked.attempt)
         }

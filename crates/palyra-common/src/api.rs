@@ -12,6 +12,7 @@ mod approvals;
 mod audit;
 mod backups;
 mod channels;
+mod chat;
 mod config;
 mod console;
 mod feed;
@@ -37,6 +38,12 @@ pub use channels::{
     Changed, Channel, ChannelConnection, ChannelDetail, ChannelEvent, ChannelQueue,
     ChannelSettings, DeadLetter, Decided, NewChannel, OutboxEntry, PauseReason, ReplayMany,
     ResolveUnknown, UnknownResolution,
+};
+pub use chat::{
+    ChatAnswer, ChatCall, ChatCallPiece, ChatChoice, ChatChunk, ChatCompletion, ChatContent,
+    ChatDelta, ChatError, ChatErrorBody, ChatFinish, ChatFunction, ChatFunctionCall, ChatImage,
+    ChatMessage, ChatModel, ChatModels, ChatPart, ChatPiece, ChatRequest, ChatRole,
+    ChatStreamOptions, ChatTool, ChatUsage,
 };
 pub use config::{ConfigChange, ConfigChanged, ConfigOption, ConfigView};
 pub use console::{

@@ -12,10 +12,12 @@ use crate::runtime_contracts::{
 };
 use crate::time::Timestamp;
 
+mod brought;
 mod limits;
 #[cfg(test)]
 mod tests;
 
+pub use brought::{Brought, BroughtImage, BroughtMessage, BroughtTool};
 pub use limits::Limits;
 
 /// The version of the shapes below, written with each event.
@@ -48,6 +50,9 @@ pub enum TapeEvent {
     /// A message for the run to answer.
     #[serde(rename = "input.message")]
     InputMessage(Input),
+    /// Whoever began the run brought a conversation with them.
+    #[serde(rename = "input.brought")]
+    InputBrought(Brought),
     /// A model is about to be asked.
     #[serde(rename = "model.requested")]
     ModelRequested(ModelRequested),
@@ -99,6 +104,7 @@ impl TapeEvent {
             Self::RunQueued(_) => TapeEventKind::RunQueued,
             Self::RunPhase(_) => TapeEventKind::RunPhase,
             Self::InputMessage(_) => TapeEventKind::InputMessage,
+            Self::InputBrought(_) => TapeEventKind::InputBrought,
             Self::ModelRequested(_) => TapeEventKind::ModelRequested,
             Self::ModelDelta(_) => TapeEventKind::ModelDelta,
             Self::ModelAbandoned(_) => TapeEventKind::ModelAbandoned,

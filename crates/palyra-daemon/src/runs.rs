@@ -50,6 +50,8 @@ pub(crate) struct RunPlatform {
     /// What can be done through the Agent Control Protocol.
     pub(crate) commands: Commands,
     pub(crate) surfaces: Surfaces,
+    /// What agents act with.
+    pub(crate) tools: Toolbox,
     /// The models of the configuration as it was last read.
     pub(crate) models: Arc<Live<Models>>,
     /// Whether runs are worked on at all.
@@ -79,6 +81,7 @@ impl RunPlatform {
             workspaces: (config.agents.workspaces_folder())
                 .unwrap_or_else(|| data_dir.join(WORKSPACES)),
         });
+        let tools = Toolbox::new(tools).map_err(|what| Failure::Startup(anyhow::anyhow!(what)))?;
         let streams = Streams::new(db.clone());
         let engine = Engine::new(EngineOptions {
             db: db.clone(),
@@ -87,7 +90,7 @@ impl RunPlatform {
             clock: clock.clone(),
             dice: Arc::new(SystemDice),
             thinker: Arc::new(Thinking(models.clone())),
-            tools: Toolbox::new(tools).map_err(|what| Failure::Startup(anyhow::anyhow!(what)))?,
+            tools: tools.clone(),
             outgoing,
             streams: streams.clone(),
             capacity: config.runs.capacity as usize,
@@ -104,6 +107,7 @@ impl RunPlatform {
             agents,
             approvals,
             streams,
+            tools,
             surfaces,
             sessions,
             commands,

@@ -115,6 +115,7 @@ fn each_text(event: &mut TapeEvent, change: &mut dyn FnMut(&mut String)) {
             change(&mut input.text);
             change(&mut input.sender);
         }
+        TapeEvent::InputBrought(brought) => brought.each_text(change),
         TapeEvent::ModelDelta(delta) => change(&mut delta.text),
         TapeEvent::ModelAbandoned(lost) => {
             change(&mut lost.reason);

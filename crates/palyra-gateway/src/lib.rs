@@ -19,6 +19,7 @@ pub mod acp;
 mod actor;
 mod agents;
 mod approvals;
+mod brought;
 mod compare;
 mod counts;
 mod deliveries;
@@ -50,12 +51,13 @@ mod tools;
 pub use actor::Actor;
 pub use agents::{Agents, DEFAULT, default_agent};
 pub use approvals::{Answer, Approvals, Verdict};
+pub use brought::Bring;
 pub use compare::{Comparison, Side};
 pub use counts::Counts;
 pub use deliveries::OntoTapes;
 pub use engine::{
     Asked, Engine, EngineOptions, Hands, NewInput, Place, Signal, Submitted, Thinker, Thought,
-    ThoughtError, submit,
+    ThoughtError, call_name, submit,
 };
 pub use error::GatewayError;
 pub use export::{TapeFileError, exported, replay_file};

@@ -213,6 +213,7 @@ impl Replay {
             // Somebody said something.
             TapeEvent::RunQueued(_)
             | TapeEvent::InputMessage(_)
+            | TapeEvent::InputBrought(_)
             | TapeEvent::ModelDelta(_)
             | TapeEvent::DeliverySettled(_) => Ok(()),
             TapeEvent::RunPhase(moved) => self.moved(moved),
@@ -284,6 +285,7 @@ fn is_of_worker(event: &TapeEvent) -> bool {
         TapeEvent::RunQueued(_)
         | TapeEvent::RunPhase(_)
         | TapeEvent::InputMessage(_)
+        | TapeEvent::InputBrought(_)
         | TapeEvent::ModelDelta(_)
         | TapeEvent::ModelAbandoned(_)
         | TapeEvent::ToolCompleted(_)

@@ -7,6 +7,7 @@ use palyra_storage::blob::{BlobError, BlobId, BlobStore};
 use palyra_storage::retention::{Keep, Rule, Step};
 use palyra_storage::{StorageError, Tx};
 
+use crate::engine::images;
 use crate::store::{budgets, runs, sessions, surfaces, system_events, tape};
 
 /// Runs are kept for this long after their end, with their tapes.
@@ -61,10 +62,8 @@ fn let_go_of_artifacts(tx: &mut Tx<'_>, run: RunId, now: Timestamp) -> Result<()
     let (holder, mut last) = (crate::tools::holder(run), 0);
     loop {
         let page = tape::after(tx, run, last, PAGE)?;
-        for entry in &page {
-            if let TapeEvent::ToolCompleted(done) = &entry.event
-                && let Some(Ok(blob)) = done.artifact.as_ref().map(|id| id.parse::<BlobId>())
-            {
+        for kept in page.iter().flat_map(|entry| kept_elsewhere(&entry.event)) {
+            if let Ok(blob) = kept.parse::<BlobId>() {
                 match BlobStore::let_go(tx, &blob, &holder, now) {
                     Ok(()) => {}
                     Err(BlobError::Storage(error)) => return Err(error),
@@ -76,5 +75,16 @@ fn let_go_of_artifacts(tx: &mut Tx<'_>, run: RunId, now: Timestamp) -> Result<()
             Some(entry) if page.len() >= PAGE as usize => last = entry.seq,
             Some(_) | None => return Ok(()),
         }
+    }
+}
+
+/// What an event says of what is kept elsewhere.
+fn kept_elsewhere(event: &TapeEvent) -> Vec<&str> {
+    match event {
+        TapeEvent::ToolCompleted(done) => done.artifact.iter().map(String::as_str).collect(),
+        TapeEvent::InputBrought(brought) => {
+            images(brought).map(|image| image.blob.as_str()).collect()
+        }
+        _ => Vec::new(),
     }
 }

@@ -68,6 +68,10 @@ impl Sessions {
         &self.db
     }
 
+    pub(crate) fn now(&self) -> Timestamp {
+        self.clock.now()
+    }
+
     /// The token of a worker of this node that has a hand free.
     pub(crate) fn free_hand(&self) -> Option<i64> {
         self.hands.take()

@@ -32,7 +32,8 @@ pub const fn role_allows(role: Role, scope: Scope) -> bool {
             | Scope::SessionsWrite
             | Scope::ApprovalsRead
             | Scope::ApprovalsDecide
-            | Scope::ModelsUse => true,
+            | Scope::ModelsUse
+            | Scope::ChatUse => true,
         },
         Role::Operator => operator_allows(scope),
         Role::Approver => approver_allows(scope),
@@ -64,7 +65,8 @@ const fn operator_allows(scope: Scope) -> bool {
         | Scope::SessionsWrite
         | Scope::ApprovalsRead
         | Scope::ApprovalsDecide
-        | Scope::ModelsUse => true,
+        | Scope::ModelsUse
+        | Scope::ChatUse => true,
         // A backup holds what belongs to others, the owner included; and who else there is
         // the owner decides.
         Scope::BackupsCreate | Scope::PrincipalsWrite => false,
@@ -98,7 +100,8 @@ const fn approver_allows(scope: Scope) -> bool {
         | Scope::MessagesSend
         | Scope::AgentsWrite
         | Scope::SessionsWrite
-        | Scope::ModelsUse => false,
+        | Scope::ModelsUse
+        | Scope::ChatUse => false,
     }
 }
 
@@ -128,7 +131,8 @@ const fn viewer_allows(scope: Scope) -> bool {
         | Scope::SessionsWrite
         | Scope::ApprovalsRead
         | Scope::ApprovalsDecide
-        | Scope::ModelsUse => false,
+        | Scope::ModelsUse
+        | Scope::ChatUse => false,
     }
 }
 

@@ -39,6 +39,7 @@ pub use models::{
     Answer, Capabilities, ModelInfo, ModelName, ModelNameError, Models, Next, Owed, PassedOver,
     ProviderState, ProviderStatus, Unanswered,
 };
+pub use names::provider_name;
 pub use offline::{OFFLINE, Offline};
 pub use port::{Delta, DeltaSink, ModelProvider, Unheard};
 pub use price::{MicroUsd, Price, cost};

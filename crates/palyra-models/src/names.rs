@@ -74,6 +74,11 @@ fn fits(name: &str) -> bool {
     (1..=MOST).contains(&name.len()) && name.chars().all(is_allowed)
 }
 
+/// What providers are told in place of a name of ours that they do not take.
+pub fn provider_name(name: &str) -> String {
+    safe(name)
+}
+
 fn safe(name: &str) -> String {
     let safe: String =
         name.chars().map(|c| if is_allowed(c) { c } else { '_' }).take(MOST).collect();

@@ -342,6 +342,31 @@ error_codes! {
         means: "the model answered more than is accepted, so the answer was broken off",
         hint: "Ask for less at once. If it repeats, the model or its server is at fault: try another one.";
 
+    ChatModelNotFound = "chat/model_not_found", Final,
+        means: "the `model` of a request to `/v1` is no agent here",
+        hint: "Give the name of an agent as `model`: `GET /v1/models` and `palyra agents list` tell which there are.";
+    ChatApprovalNeeded = "chat/approval_needed", Final,
+        means: "the agent asks a human before it goes on with the request, and waits",
+        hint: "Decide about it. After that a request with an `Idempotency-Key`, sent again as it was, gets the answer; without one the answer is in the run that the message names: `palyra runs tail RUN`.";
+    ChatTooLong = "chat/too_long", Final,
+        means: "the conversation in the request is more than the agent reads at once, or may use",
+        hint: "Send less of it, or raise `limits.context_tokens` or `limits.cap.tokens` of the agent with `palyra agents set`.";
+    ChatBudgetSpent = "chat/budget_spent", Final,
+        means: "a budget of the agent is spent, so it does not answer",
+        hint: "Wait for the next day where it is a budget by day, or raise it: `palyra agents show AGENT` tells them, `palyra agents set` changes them.";
+    ChatStopped = "chat/stopped", Final,
+        means: "somebody has stopped the run that was to answer",
+        hint: "Ask again if it was stopped by mistake; `palyra runs show RUN` tells who did.";
+    ChatRunFailed = "chat/run_failed", Final,
+        means: "the run that was to answer has failed",
+        hint: "The message says why. `palyra runs show RUN` tells what happened in it, and `palyra models test` how the models are.";
+    ChatStartedOver = "chat/started_over", Final,
+        means: "the model broke off and began again with other words, when a part of the answer was sent already",
+        hint: "Drop what was received and ask again; a request that does not stream, or has an `Idempotency-Key` and is sent again, gets the whole answer.";
+    ChatCutOff = "chat/cut_off", Retryable,
+        means: "the stream ends before its answer: the daemon stops, the credential has ended, or there were too many connections",
+        hint: "Drop what was received and ask again. With an `Idempotency-Key` the same request goes on where it was.";
+
     BlobNotFound = "blob/not_found", Final,
         means: "the content that a row refers to is not in the blob store",
         hint: "Check that the blob store is the one that this database was used with; restore the missing content from a backup.";

@@ -70,6 +70,7 @@ fn what_passes_by_itself_is_retryable() {
         &ErrorCode::ModelsMalformedAnswer,
         &ErrorCode::ModelsPaused,
         &ErrorCode::ModelsAllUnavailable,
+        &ErrorCode::ChatCutOff,
         &ErrorCode::BlobUnavailable,
     ];
     assert_eq!(retryable, expected);

@@ -66,6 +66,8 @@ runtime_contract_enum! {
         ApprovalsDecide = "approvals:decide",
         /// Ask a model something, which may cost money.
         ModelsUse = "models:use",
+        /// Talk to agents through `/v1`, with the clients that there are for OpenAI.
+        ChatUse = "chat:use",
     }
 
     /// How far a publisher's key is trusted for a skill.

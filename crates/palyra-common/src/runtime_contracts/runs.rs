@@ -25,6 +25,8 @@ runtime_contract_enum! {
     pub enum RunEnd {
         /// It gave its answer.
         Answered = "answered",
+        /// It asks for tools of whoever began it, who makes these calls.
+        HandedOver = "handed_over",
         /// The model ended without a word.
         NoAnswer = "no_answer",
         /// It gave its answer as far as that was not too long.

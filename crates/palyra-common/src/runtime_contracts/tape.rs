@@ -9,6 +9,8 @@ runtime_contract_enum! {
         RunPhase = "run.phase",
         /// A message for the run to answer.
         InputMessage = "input.message",
+        /// Whoever began the run brought a conversation, and tools of their own.
+        InputBrought = "input.brought",
         /// A model is about to be asked; carries the attempt.
         ModelRequested = "model.requested",
         /// A piece of a streamed answer.

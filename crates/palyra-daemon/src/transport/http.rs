@@ -10,6 +10,7 @@ mod guard;
 mod handlers;
 mod limits;
 mod once;
+mod openai;
 mod page;
 mod refusal;
 mod server;

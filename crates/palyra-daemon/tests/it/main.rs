@@ -24,6 +24,7 @@ mod lifecycle;
 mod lineage;
 mod make_run;
 mod once;
+mod openai;
 mod people;
 mod preflight;
 mod refusals;

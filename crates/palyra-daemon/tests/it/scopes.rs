@@ -34,6 +34,9 @@ fn body_of(operation: &str) -> &'static str {
         "PUT /admin/v1/sessions/{id}" => r#"{"title": "x"}"#,
         "POST /admin/v1/sessions/{id}/messages" => r#"{"text": "x"}"#,
         "POST /console/v1/acp" => r#"{"v": 1, "request_id": "r", "command": "session.list"}"#,
+        "POST /v1/chat/completions" => {
+            r#"{"model": "nobody", "messages": [{"role": "user", "content": "x"}]}"#
+        }
         "POST /admin/v1/approvals/{id}/decision" => r#"{"verdict": "deny"}"#,
         "POST /console/v1/telemetry" => {
             r#"{"kind": "ux.surface.opened", "surface": "web", "section": "chat", "outcome": "ok"}"#

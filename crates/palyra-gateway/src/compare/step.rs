@@ -2,7 +2,8 @@
 
 use palyra_common::ids::{ApprovalId, EnvelopeId, RunId};
 use palyra_common::tape::{
-    A2uiUpdate, ApprovalDecided, ApprovalRequested, DeliveryEnqueued, Input, Queued, RunFinished,
+    A2uiUpdate, ApprovalDecided, ApprovalRequested, Brought, DeliveryEnqueued, Input, Queued,
+    RunFinished,
     TapeEvent, ToolCompleted, ToolProposed,
 };
 use palyra_common::time::Timestamp;
@@ -26,6 +27,9 @@ pub(super) fn of(run: RunId, event: &TapeEvent) -> Option<TapeEvent> {
         TapeEvent::InputMessage(input) => {
             let (sender, connector) = (String::new(), None);
             TapeEvent::InputMessage(Input { sender, connector, ..input.clone() })
+        }
+        TapeEvent::InputBrought(brought) => {
+            TapeEvent::InputBrought(Brought { sender: String::new(), ..brought.clone() })
         }
         TapeEvent::ModelAbandoned(_) | TapeEvent::ModelCompleted(_) => free_of_charge(event),
         TapeEvent::ToolProposed(proposed) => {

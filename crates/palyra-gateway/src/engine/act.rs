@@ -50,13 +50,14 @@ impl Held {
         };
         let tools = self.options.tools.offered(&self.agent);
         let (outgoing, thinker) = (self.options.outgoing.clone(), self.options.thinker.clone());
-        let built = match context::build(spoken, &*outgoing, &*thinker, &self.agent, tools) {
+        let mut built = match context::build(spoken, &*outgoing, &*thinker, &self.agent, tools) {
             Ok(built) => built,
             Err(too_long) => {
                 self.finish(RunEnd::TokenLimit, Some(too_long.to_string())).await?;
                 return Ok(Flow::Stop);
             }
         };
+        self.show(&built.images, &mut built.request).await?;
         self.told = built.told;
         self.state.trust = self.state.trust.max(built.trust);
         let reserved = thinker.worst_case(&self.agent.models, &built.request);

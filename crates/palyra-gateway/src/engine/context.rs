@@ -3,6 +3,7 @@
 //!
 //! Whatever did not come from an operator is marked as such, and never stands in the system role.
 
+mod brought;
 mod built;
 #[cfg(test)]
 mod tests;
@@ -10,13 +11,15 @@ mod tests;
 use palyra_common::agent::AgentSpec;
 use palyra_common::ids::{RunId, SessionId};
 use palyra_common::runtime_contracts::Trust;
-use palyra_common::tape::{TapeEntry, TapeEvent};
+use palyra_common::tape::{Brought, BroughtImage, TapeEntry, TapeEvent};
 use palyra_connector_core::Outgoing;
 use palyra_models::{ModelRequest, ToolSpec};
 use palyra_storage::{StorageError, Tx};
 
+pub use self::built::call_name;
 use self::built::{Built, Cut, Events};
 use super::model::Thinker;
+use super::pictures;
 use crate::lineage::inherited;
 use crate::store::runs::Run;
 use crate::store::sessions::Session;
@@ -54,6 +57,8 @@ pub(crate) struct Context {
     pub(crate) told: Vec<String>,
     /// The least trusted text in it.
     pub(crate) trust: Trust,
+    /// The pictures that words stand for in it.
+    pub(crate) images: Vec<BroughtImage>,
 }
 
 /// What was asked is more than an agent reads at once, in tokens.
@@ -114,7 +119,7 @@ impl Recipe {
             begin_with_an_answer(&mut own);
             let before = own.last().map_or(i64::MAX, |entry| entry.seq);
             let asked = tape.iter().rev().filter(|entry| entry.seq < before);
-            let asked = asked.filter(|entry| matches!(entry.event, TapeEvent::InputMessage(_)));
+            let asked = asked.filter(|entry| is_asked(&entry.event));
             own.extend(asked.cloned());
         }
         Ok(Spoken { own: (self.run, own), earlier: self.earlier(tx)? })
@@ -162,6 +167,11 @@ fn events_of(earlier: &[Events]) -> u32 {
     u32::try_from(events).unwrap_or(u32::MAX).min(MOST_EARLIER)
 }
 
+/// Whether it is what a run was asked.
+fn is_asked(event: &TapeEvent) -> bool {
+    matches!(event, TapeEvent::InputMessage(_) | TapeEvent::InputBrought(_))
+}
+
 /// Drops the oldest of these events as far as they are results: one is nothing without its call.
 fn begin_with_an_answer(newest_first: &mut Vec<TapeEntry>) {
     let is_result = |entry: &TapeEntry| matches!(entry.event, TapeEvent::ToolCompleted(_));
@@ -177,23 +187,40 @@ pub(crate) fn build(
     outgoing: &dyn Outgoing,
     thinker: &dyn Thinker,
     agent: &AgentSpec,
-    tools: Vec<ToolSpec>,
+    mut tools: Vec<ToolSpec>,
 ) -> Result<Context, TooLong> {
     let Spoken { mut own, mut earlier } = spoken;
     earlier.iter_mut().chain([&mut own]).for_each(|events| clean(events, outgoing));
+    let brought = own.1.iter().find_map(|entry| match &entry.event {
+        TapeEvent::InputBrought(brought) => Some(brought),
+        _ => None,
+    });
+    tools.extend(brought.into_iter().flat_map(offered));
     let system = format!("{}\n\n{ABOUT_MARKS}", agent.instructions);
     let most = most(thinker, agent, &tools);
     let room = most.saturating_sub(thinker.tokens(&system));
     let context = within(room, &own, &earlier, thinker)?;
+    let most = u32::try_from(agent.limits.output_tokens).unwrap_or(u32::MAX);
+    let fewer = brought.and_then(|brought| brought.max_output_tokens);
     let request = ModelRequest {
         model: String::new(),
         system: Some(system),
         turns: context.turns,
         tools,
-        max_output_tokens: u32::try_from(agent.limits.output_tokens).unwrap_or(u32::MAX),
-        temperature: None,
+        max_output_tokens: fewer.map_or(most, |fewer| fewer.min(most)),
+        temperature: brought.and_then(|brought| brought.temperature),
     };
-    Ok(Context { request, told: context.told, trust: context.trust })
+    let images = brought.into_iter().flat_map(pictures::images).cloned().collect();
+    Ok(Context { request, told: context.told, trust: context.trust, images })
+}
+
+/// The tools of whoever began a run.
+fn offered(brought: &Brought) -> impl Iterator<Item = ToolSpec> {
+    brought.tools.iter().map(|tool| ToolSpec {
+        name: tool.name.clone(),
+        description: tool.description.clone(),
+        input_schema: tool.parameters.clone(),
+    })
 }
 
 /// How many tokens instructions and conversation may have: as many as the agent may read, and no more than
@@ -222,8 +249,12 @@ fn written(tool: &ToolSpec) -> String {
 /// What others than us have written down was not cleaned before.
 fn clean((_, entries): &mut Events, outgoing: &dyn Outgoing) {
     for entry in entries {
-        if let TapeEvent::InputMessage(input) = &mut entry.event {
-            input.text = outgoing.clean(&input.text);
+        match &mut entry.event {
+            TapeEvent::InputMessage(input) => input.text = outgoing.clean(&input.text),
+            TapeEvent::InputBrought(brought) => {
+                brought.each_text(&mut |text| *text = outgoing.clean(text));
+            }
+            _ => {}
         }
     }
 }
@@ -264,5 +295,6 @@ fn within(
     }
     let mut all = Built::default();
     kept.into_iter().rev().chain([own]).for_each(|built| all.append(built));
+    all.settle_late();
     Ok(all)
 }

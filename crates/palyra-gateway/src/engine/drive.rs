@@ -17,6 +17,7 @@ use palyra_storage::{approval, crash_point, new_id};
 use super::charge::Above;
 use super::commit::{Beside, Commit, Committed, Then, Undo};
 use super::context::Spoken;
+use super::finish::handed_over;
 use super::known::Known;
 use super::model::ThoughtError;
 use super::signal::{Call, Signal};
@@ -180,7 +181,10 @@ impl Held {
                     Flow::GoOn
                 }
                 Next::Wait(_) => self.wait(Event::NeedsHuman, None, None).await?,
-                Next::Finish(end) => return self.finish(end, None).await,
+                Next::Finish(end) => {
+                    let detail = handed_over(end, &self.state);
+                    return self.finish(end, detail).await;
+                }
                 Next::Nothing => {
                     let reason = "a run that works for it is under way".to_owned();
                     self.wait(Event::Later, Some(reason), None).await?

@@ -180,6 +180,7 @@ pub(super) fn reply(
 pub(crate) fn ended_by(end: RunEnd, state: &RunState) -> Event {
     match end {
         RunEnd::Answered
+        | RunEnd::HandedOver
         | RunEnd::NoAnswer
         | RunEnd::AnswerCut
         | RunEnd::TurnLimit
@@ -204,6 +205,7 @@ pub(crate) fn ended_by(end: RunEnd, state: &RunState) -> Event {
 pub(super) fn answer(end: RunEnd, said: &str, detail: Option<&str>) -> String {
     let because = match end {
         RunEnd::Answered => return said.to_owned(),
+        RunEnd::HandedOver => "It is for whoever asked to go on",
         RunEnd::NoAnswer => "The model gave no answer",
         RunEnd::AnswerCut => "The answer was cut: it may not be longer",
         RunEnd::TurnLimit => "I stopped: the limit of turns is reached",
@@ -227,10 +229,17 @@ pub(super) fn answer(end: RunEnd, said: &str, detail: Option<&str>) -> String {
     if said.is_empty() { note } else { format!("{said}\n\n{note}") }
 }
 
+/// The tools that a run asks for of whoever began it.
+pub(super) fn handed_over(end: RunEnd, state: &RunState) -> Option<String> {
+    let handed = state.calls.iter().filter(|call| state.is_handed(call));
+    let names: Vec<_> = handed.map(|call| call.call.tool.as_str()).collect();
+    (end == RunEnd::HandedOver).then(|| names.join(", "))
+}
+
 /// What somebody who runs this installation can do about such an end of a run of the agent AGENT.
 pub(super) fn next_step(end: RunEnd) -> Option<&'static str> {
     match end {
-        RunEnd::Answered | RunEnd::Stopped | RunEnd::ModelRefused => None,
+        RunEnd::Answered | RunEnd::HandedOver | RunEnd::Stopped | RunEnd::ModelRefused => None,
         RunEnd::NoAnswer => Some("Ask again, or in other words."),
         RunEnd::AnswerCut => Some(
             "Ask for less at once, or raise `models.entries.NAME.max_output_tokens` of the model.",

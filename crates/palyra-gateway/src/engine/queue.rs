@@ -3,7 +3,7 @@
 
 use palyra_common::ids::{AgentId, ConnectorId, ConversationId, RunId, SessionId};
 use palyra_common::runtime_contracts::RunLifecyclePhase;
-use palyra_common::tape::{Input, Parent, Queued, TapeEvent};
+use palyra_common::tape::{Brought, Input, Parent, Queued, TapeEvent};
 use palyra_common::text::strip_nul;
 use palyra_common::time::{Duration, Timestamp};
 use palyra_storage::{StorageError, Tx, new_id};
@@ -73,6 +73,17 @@ pub fn submit(
     new: &NewInput<'_>,
     now: Timestamp,
 ) -> Result<Submitted, GatewayError> {
+    submit_with(tx, new, None, now)
+}
+
+/// The same with what whoever begins it brings along. It is a run of its own, and where there is
+/// nothing in the message, what was brought is all that it is about.
+pub(crate) fn submit_with(
+    tx: &mut Tx<'_>,
+    new: &NewInput<'_>,
+    brought: Option<&Brought>,
+    now: Timestamp,
+) -> Result<Submitted, GatewayError> {
     let session = lock(tx, &new.place, now)?;
     if session.archived_at.is_some() {
         return Err(GatewayError::Archived(session.id));
@@ -80,13 +91,15 @@ pub fn submit(
     let mut input = new.input.clone();
     // Nobody means it, and not everybody takes it.
     input.text = strip_nul(&input.text).into_owned();
+    let says_nothing = brought.is_some() && input.text.is_empty();
     let event = TapeEvent::InputMessage(input);
     // Nobody waits for a session that nobody has.
     let (waiting, last) = match session.holder {
         Some(_) => runs::waiting_in_session(tx, session.id)?,
         None => (0, None),
     };
-    if let (true, Some(last)) = (waiting >= MOST_WAITING && new.parent.is_none(), last)
+    let joins = waiting >= MOST_WAITING && new.parent.is_none() && brought.is_none();
+    if let (true, Some(last)) = (joins, last)
         && let Some(run) = runs::by_seq(tx, session.id, last)?
         && takes_more(tx, &run, &session, &event)?
     {
@@ -98,7 +111,9 @@ pub fn submit(
     let worker = new.worker.filter(|_| free);
     let parent = new.parent.as_ref();
     let queued = Queued { agent: session.agent.to_string(), parent: new.parent.clone() };
-    let events = [TapeEvent::RunQueued(queued), event];
+    let mut events = vec![TapeEvent::RunQueued(queued)];
+    events.extend(brought.cloned().map(TapeEvent::InputBrought));
+    events.extend((!says_nothing).then_some(event));
     let run = runs::NewRun {
         id,
         session: session.id,
@@ -106,7 +121,7 @@ pub fn submit(
         agent: &session.agent,
         due_at: (free && worker.is_none()).then_some(now),
         worker,
-        events: 2,
+        events: i64::try_from(events.len()).unwrap_or(i64::MAX),
         deadline: now + BEGIN_WITHIN,
         answers: new.answers,
         parent: parent.map(|parent| (parent.run, parent.call.as_str())),

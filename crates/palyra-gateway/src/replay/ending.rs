@@ -114,9 +114,11 @@ impl Replay {
                 is_over(end) || (capped && asks)
             }
             RunEnd::ModelFailed => is_over(end) || self.last == Last::Failed,
-            RunEnd::Answered | RunEnd::NoAnswer | RunEnd::AnswerCut | RunEnd::ModelRefused => {
-                is_over(end)
-            }
+            RunEnd::Answered
+            | RunEnd::HandedOver
+            | RunEnd::NoAnswer
+            | RunEnd::AnswerCut
+            | RunEnd::ModelRefused => is_over(end),
         }
     }
 }

@@ -78,7 +78,8 @@ const SPOKEN: Sql = sql!(
 /// What a run was asked, the newest first.
 const INPUTS_BEFORE: Sql = sql!(
     "SELECT seq, at, payload FROM tape
-     WHERE run_id = $1 AND seq < $2 AND kind = 'input.message' ORDER BY seq DESC"
+     WHERE run_id = $1 AND seq < $2 AND kind IN ('input.message', 'input.brought')
+     ORDER BY seq DESC"
 );
 
 const DROP_DELTAS: Sql =
@@ -260,6 +261,7 @@ pub(crate) fn sweep(tx: &mut Tx<'_>, run: RunId) -> Result<u64, StorageError> {
 pub(crate) fn is_spoken(event: &TapeEvent) -> bool {
     match event {
         TapeEvent::InputMessage(_)
+        | TapeEvent::InputBrought(_)
         | TapeEvent::ModelCompleted(_)
         | TapeEvent::ToolCompleted(_)
         | TapeEvent::RunFinished(_) => true,

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, OnceLock};
 
 use palyra_common::agent::AgentSpec;
-use palyra_models::ToolSpec;
+use palyra_models::{ToolSpec, provider_name};
 use serde_json::Value;
 
 use super::{Tool, ToolFault, ToolInfo};
@@ -57,6 +57,12 @@ impl Toolbox {
     /// The tool of that name.
     pub fn get(&self, name: &str) -> Option<Arc<dyn Tool>> {
         self.0.get(name).map(|entry| entry.tool.clone())
+    }
+
+    /// The tool that a model would take for one of this name.
+    pub fn like(&self, name: &str) -> Option<&'static str> {
+        let is_like = |ours: &&&'static str| **ours == name || provider_name(ours) == name;
+        self.0.keys().find(is_like).copied()
     }
 
     /// What a model is told about the tools that an agent may use.

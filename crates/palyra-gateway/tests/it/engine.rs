@@ -1,6 +1,7 @@
 //! Runs, from a question to their end.
 
 mod answers;
+mod brought;
 mod delegating;
 mod delivering;
 mod hostile;

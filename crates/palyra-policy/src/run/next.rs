@@ -58,7 +58,9 @@ pub fn next(state: &RunState, limits: &Limits, used: Used) -> Next {
     if !under_way.is_empty() {
         return Next::Nothing;
     }
-    let asked = open(|step| *step == CallStep::Asked);
+    let asked = open(|step| *step == CallStep::Asked).into_iter();
+    let (handed, asked): (Vec<_>, Vec<_>) =
+        asked.partition(|index| state.is_handed(&state.calls[*index]));
     if !asked.is_empty() {
         return match over(state, limits, used) {
             Some(end) => Next::Finish(end),
@@ -81,6 +83,10 @@ pub fn next(state: &RunState, limits: &Limits, used: Used) -> Next {
     let waiting: Vec<_> = state.calls.iter().filter_map(waits_for).collect();
     if !waiting.is_empty() {
         return Next::Wait(waiting);
+    }
+    // What the agent does itself is done before: its results are on the tape.
+    if !handed.is_empty() {
+        return Next::Finish(RunEnd::HandedOver);
     }
     turn(state, limits, used)
 }

@@ -1,10 +1,12 @@
 //! The state of a run: a fold over its tape.
 
+use std::collections::BTreeSet;
+
 use palyra_common::ids::ApprovalId;
 use palyra_common::runtime_contracts::{
     ApprovalState, GateDecision, ModelFinish, RunEnd, RunLifecyclePhase, ToolEffect, Trust,
 };
-use palyra_common::tape::{Call, ModelCompleted, TapeEvent};
+use palyra_common::tape::{Brought, Call, ModelCompleted, TapeEvent};
 use serde::{Deserialize, Serialize};
 
 use crate::budget::Amount;
@@ -43,6 +45,9 @@ pub struct RunState {
     pub trust: Trust,
     /// Why it ended.
     pub end: Option<RunEnd>,
+    /// The tools of whoever began it, who makes their calls.
+    #[serde(default)]
+    pub handed: BTreeSet<String>,
 }
 
 /// A call of the last turn.
@@ -117,6 +122,7 @@ impl RunState {
             finish: None,
             trust: Trust::Operator,
             end: None,
+            handed: BTreeSet::new(),
         }
     }
 
@@ -125,6 +131,7 @@ impl RunState {
         match event {
             TapeEvent::RunPhase(moved) => self.phase = moved.phase,
             TapeEvent::InputMessage(input) => self.trust = self.trust.max(input.trust),
+            TapeEvent::InputBrought(brought) => self.brought(brought),
             TapeEvent::ModelRequested(asked) => {
                 self.asked = Some(asked.attempt);
                 self.attempts = asked.attempt;
@@ -187,6 +194,16 @@ impl RunState {
         self.calls
             .iter()
             .filter(|call| call.step.started() > 0 && call.effect != Some(ToolEffect::ReadOnly))
+    }
+
+    fn brought(&mut self, brought: &Brought) {
+        self.trust = self.trust.max(brought.trust());
+        self.handed.extend(brought.tools.iter().map(|tool| tool.name.clone()));
+    }
+
+    /// Whether whoever began the run makes this call, and it was not refused.
+    pub fn is_handed(&self, call: &CallState) -> bool {
+        call.step == CallStep::Asked && self.handed.contains(&call.call.tool)
     }
 
     fn answered(&mut self, answer: &ModelCompleted) {

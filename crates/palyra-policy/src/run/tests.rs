@@ -4,8 +4,9 @@ use palyra_common::runtime_contracts::{
     RunLifecyclePhase as Phase, ToolEffect, ToolOutcome, ToolReach, Trust,
 };
 use palyra_common::tape::{
-    ApprovalDecided, ApprovalRequested, Call, ModelAbandoned, ModelCompleted, ModelRequested,
-    RunFinished, Said, TapeEvent, ToolCompleted, ToolGated, ToolProposed, ToolStarted,
+    ApprovalDecided, ApprovalRequested, Brought, BroughtTool, Call, ModelAbandoned, ModelCompleted,
+    ModelRequested, RunFinished, Said, TapeEvent, ToolCompleted, ToolGated, ToolProposed,
+    ToolStarted,
 };
 use palyra_common::time::{Duration, Timestamp};
 use proptest::prelude::*;
@@ -468,4 +469,36 @@ proptest! {
         let kept = serde_json::to_string(&state).unwrap();
         prop_assert_eq!(serde_json::from_str::<RunState>(&kept).unwrap(), state);
     }
+}
+
+fn brought(tool: &str) -> TapeEvent {
+    let (name, description) = (tool.to_owned(), String::new());
+    let tools = vec![BroughtTool { name, description, parameters: serde_json::Value::Null }];
+    let (sender, messages) = ("ann".to_owned(), Vec::new());
+    let (max_output_tokens, temperature) = (None, None);
+    TapeEvent::InputBrought(Brought { sender, messages, tools, max_output_tokens, temperature })
+}
+
+/// What the agent does itself is done first, and then whoever began the run goes on, whatever limit is
+/// reached.
+#[test]
+fn calls_of_others_end_a_run_after_its_own() {
+    let mut tape = vec![brought("theirs"), asked(1, 1), answer(1, "", &["theirs", "own"])];
+    assert_eq!(then(&tape), Next::Gate(vec![1]));
+    tape.push(proposed("t1c1", ToolEffect::ReadOnly));
+    tape.push(gated("t1c1", GateDecision::Ask));
+    assert_eq!(then(&tape), Next::AskHuman(1));
+    tape.extend([human_asked("t1c1")]);
+    assert_eq!(then(&tape), Next::Wait(vec![approval()]));
+    tape.extend([decided("t1c1", ApprovalState::Approved), started("t1c1", 1)]);
+    assert_eq!(then(&tape), Next::Nothing);
+    tape.push(ended("t1c1", Trust::Operator));
+    assert_eq!(then(&tape), Next::Finish(RunEnd::HandedOver));
+    let limits = Limits { turns: 1, ..Limits::default() };
+    assert_eq!(next(&after(&tape), &limits, USED), Next::Finish(RunEnd::HandedOver));
+    // One that is refused, as one too many, is not handed over.
+    tape.push(ended("t1c0", Trust::Operator));
+    assert_eq!(then(&tape), Next::Ask { turn: 2, attempt: 1 });
+    let others = [asked(1, 1), answer(1, "", &["theirs"])];
+    assert_eq!(then(&others), Next::Gate(vec![0]), "nobody brought it");
 }

@@ -218,6 +218,30 @@ fn environments_of_python_are_installed_outside_of_the_repository() {
 }
 
 #[test]
+fn a_package_of_node_is_installed_by_its_lock() {
+    let machine = Machine::complete();
+    let folder = machine.openai_npm();
+    let name = folder.file_name().unwrap().to_str().unwrap();
+    let machine = machine.without(&format!("home/.cache/palyra/{name}"));
+    assert_eq!(machine.bootstrap("chaos").changes, [""; 0]);
+    fs::write(machine.path("offline"), "").unwrap();
+    assert_eq!(machine.bootstrap("test").code, Some(1));
+    fs::remove_file(machine.path("offline")).unwrap();
+    let run = machine.bootstrap("test");
+    assert_eq!(run.code, Some(0), "{}", run.said);
+    let install = "--ignore-scripts --no-audit --no-fund --silent";
+    assert_eq!(run.changes, [format!("npm ci --prefix {} {install}", folder.display())]);
+    assert_eq!(machine.bootstrap("test").changes, [""; 0]);
+    let lock = fs::read_to_string(folder.join("package-lock.json")).unwrap();
+    assert!(lock.contains("integrity") && !lock.contains("://"), "{lock}");
+
+    let machine = Machine::complete().without(&format!("home/.cache/palyra/{name}"));
+    let run = machine.without("bin/node").bootstrap("test");
+    assert_eq!((run.code, run.changes.len()), (Some(1), 0));
+    assert!(run.said.contains("Node.js 20 or newer is missing"), "{}", run.said);
+}
+
+#[test]
 fn python_is_installed_where_schemathesis_is() {
     let name = |machine: &Machine| {
         let folder = machine.schemathesis();

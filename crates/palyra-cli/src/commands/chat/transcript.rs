@@ -115,6 +115,7 @@ impl Transcript {
             TapeEvent::RunFinished(finished) => self.finished(finished),
             TapeEvent::RunQueued(_)
             | TapeEvent::InputMessage(_)
+            | TapeEvent::InputBrought(_)
             | TapeEvent::ModelRequested(_)
             | TapeEvent::ToolGated(_)
             | TapeEvent::A2uiUpdate(_)

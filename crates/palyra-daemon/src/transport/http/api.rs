@@ -1,7 +1,7 @@
 //! All routes, and their description.
 
 use axum::{Router, middleware};
-use palyra_common::api::FeedEvent;
+use palyra_common::api::{ChatError, FeedEvent};
 use palyra_common::api::acp::params::{
     ApprovalDecide, ApprovalDecided, ApprovalOf, ApprovalsAfter, RunCreate, RunOf, SessionFork,
     SessionLoad, SessionLoaded, SessionOf, SessionRename, SessionsAfter, SurfaceAct,
@@ -16,10 +16,11 @@ use utoipa_axum::routes;
 use super::caller::COOKIE;
 use super::guard::guard;
 use super::handlers::{
-    access, acp, agents, approvals, audit, backups, channels, config, console, events, handoff, health,
+    access, acp, agents, approvals, audit, backups, channels, chat, config, console, events, handoff, health,
     logins, messages, models, outbox, principals, router, runs, secrets, sessions, status, tapes,
     telemetry,
 };
+use super::openai;
 use super::refusal::Refusal;
 use crate::app::App;
 
@@ -32,6 +33,7 @@ use crate::app::App;
     ),
     components(schemas(
         StableErrorEnvelope,
+        ChatError,
         FeedEvent,
         SessionsAfter,
         SessionLoad,
@@ -196,6 +198,9 @@ fn of_agents() -> OpenApiRouter<App> {
         .routes(routes!(models::test_model))
         .routes(routes!(acp::dispatch_acp))
         .routes(routes!(events::follow_events))
+        .routes(routes!(chat::complete_chat))
+        .routes(routes!(chat::list_chat_models))
+        .routes(routes!(chat::show_chat_model))
 }
 
 fn add_security(api: &mut OpenApi) {
@@ -209,9 +214,9 @@ fn add_security(api: &mut OpenApi) {
 }
 
 fn add_refusals(api: &mut OpenApi) {
-    let envelope = Ref::from_schema_name("StableErrorEnvelope");
-    let content = ContentBuilder::new().schema(Some(envelope)).build();
     for (path, item) in &mut api.paths.paths {
+        let shape = if openai::is_theirs(path) { "ChatError" } else { "StableErrorEnvelope" };
+        let content = ContentBuilder::new().schema(Some(Ref::from_schema_name(shape))).build();
         let asking = item.get.as_mut().map(|operation| (operation, Effect::Looks));
         let changing = [&mut item.put, &mut item.post, &mut item.delete, &mut item.patch];
         let changing = changing.into_iter().flatten().map(|operation| (operation, Effect::Changes));

@@ -10,6 +10,7 @@ use palyra_common::ErrorCode;
 use palyra_common::time::Duration;
 
 use super::door::Door;
+use super::openai;
 use super::refusal::{Answer, Refusal};
 use super::slots::SlotKeeper;
 use crate::app::App;
@@ -17,6 +18,11 @@ use crate::app::App;
 /// What looks at everything that is stored.
 const LONG_WORK: [&str; 2] = ["/admin/v1/events/verify", "/admin/v1/secrets/rotate-master"];
 const LONG_WORK_TAKES: Duration = Duration::from_mins(10);
+
+/// What waits for the end of a run.
+const COMPLETIONS: &str = "/v1/chat/completions";
+/// As long as it may work by default, and wait for its turn; agents that work for longer stream.
+const COMPLETION_TAKES: Duration = Duration::from_mins(20);
 
 /// A page of ours loads nothing from elsewhere and runs no script that is not a file of ours.
 const CSP: &str = "default-src 'none'; style-src 'self'; script-src 'self'; img-src 'self' data:; \
@@ -44,10 +50,14 @@ static HEADERS: LazyLock<[(HeaderName, HeaderValue); 8]> = LazyLock::new(|| {
 pub(crate) async fn guard(State(app): State<App>, request: Request, next: Next) -> Response {
     let began = std::time::Instant::now();
     let may_change = !request.method().is_safe();
+    let is_openai = openai::is_theirs(request.uri().path());
     let mut response = match admitted(&app, request, next).await {
         Ok(response) => response,
         Err(refusal) => refusal.into_response(),
     };
+    if is_openai {
+        response = openai::shaped(response);
+    }
     if may_change {
         app.last_look.outdate();
     }
@@ -76,9 +86,10 @@ async fn admitted(app: &App, mut request: Request, next: Next) -> Answer<Respons
     // Kept here until the answer is made, taken where the caller is known.
     let slot = SlotKeeper::default();
     request.extensions_mut().insert(slot.clone());
-    let limit = match is_long(request.uri().path()) {
-        true => LONG_WORK_TAKES,
-        false => app.config().http.request_timeout,
+    let limit = match request.uri().path() {
+        COMPLETIONS => COMPLETION_TAKES,
+        path if is_long(path) => LONG_WORK_TAKES,
+        _ => app.config().http.request_timeout,
     };
     let answer = tokio::time::timeout(limit.into(), next.run(request)).await;
     answer.map_err(|_| {

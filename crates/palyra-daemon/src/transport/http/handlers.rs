@@ -7,6 +7,7 @@ pub(super) mod approvals;
 pub(super) mod audit;
 pub(super) mod backups;
 pub(super) mod channels;
+pub(super) mod chat;
 pub(super) mod config;
 pub(super) mod console;
 pub(super) mod events;

@@ -1,5 +1,7 @@
 //! Errors as answers.
 
+use std::sync::Arc;
+
 use axum::Json;
 use axum::http::{HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
@@ -8,6 +10,10 @@ use palyra_common::{ErrorCode, StableErrorEnvelope};
 /// An error with its status.
 #[derive(Debug)]
 pub(crate) struct Refusal(Box<StableErrorEnvelope>);
+
+/// The envelope that an answer is made of.
+#[derive(Debug, Clone)]
+pub(crate) struct Told(pub(crate) Arc<StableErrorEnvelope>);
 
 pub(crate) type Answer<T> = Result<T, Refusal>;
 
@@ -81,6 +87,8 @@ impl IntoResponse for Refusal {
             tracing::warn!(code = envelope.code(), error = envelope.message(), "request failed");
         }
         let mut response = (status, Json(&*self.0)).into_response();
+        // For those who are to see it in another shape.
+        response.extensions_mut().insert(Told(Arc::from(self.0)));
         let headers = response.headers_mut();
         match status {
             StatusCode::UNAUTHORIZED => {
@@ -133,6 +141,12 @@ fn status(code: C) -> S {
         C::ModelsTimedOut | C::ModelsMalformedAnswer | C::ModelsUnauthorized => S::BAD_GATEWAY,
         C::ModelsRefused | C::ModelsContextTooLong | C::ModelsUnknownModel => S::BAD_GATEWAY,
         C::ModelsAnswerTooLarge => S::BAD_GATEWAY,
+        C::ChatModelNotFound => S::NOT_FOUND,
+        C::ChatApprovalNeeded | C::ChatStopped => S::CONFLICT,
+        C::ChatTooLong => S::BAD_REQUEST,
+        C::ChatBudgetSpent => S::TOO_MANY_REQUESTS,
+        C::ChatRunFailed | C::ChatStartedOver => S::BAD_GATEWAY,
+        C::ChatCutOff => S::SERVICE_UNAVAILABLE,
         C::ModelsRateLimited | C::ModelsPaused | C::ModelsAllUnavailable => S::SERVICE_UNAVAILABLE,
         C::StorageInvalidValue | C::StorageCorrupt => S::INTERNAL_SERVER_ERROR,
         C::StorageNewerSchema | C::StorageMigrationFailed => S::INTERNAL_SERVER_ERROR,

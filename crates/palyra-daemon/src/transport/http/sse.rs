@@ -73,6 +73,11 @@ pub(crate) fn event(seq: i64, kind: &str, data: &impl Serialize) -> String {
 pub(crate) trait Source: Send + 'static {
     /// The next ones as they are sent; nothing after the last. Cancel safe.
     fn next(&mut self) -> BoxFuture<'_, Option<String>>;
+
+    /// What is said to a reader whose stream ends before its end; once.
+    fn cut_off(&mut self) -> Option<String> {
+        None
+    }
 }
 
 /// Whoever reads, and by what right.
@@ -109,13 +114,24 @@ fn pieces<S: Source>(open: Open<S>) -> impl Stream<Item = Result<Bytes, Infallib
 
 impl<S: Source> Open<S> {
     async fn piece(&mut self) -> Option<String> {
+        match self.next().await {
+            Some(piece) => piece,
+            None => self.source.cut_off(),
+        }
+    }
+
+    /// The next piece, or the end. Nothing: it is cut off.
+    async fn next(&mut self) -> Option<Option<String>> {
         let Self { source, reader, looked, breathed, .. } = self;
         let mut next = source.next();
         loop {
             let found = tokio::select! {
                 biased;
                 _ = reader.ending.0.wait_for(|ending| *ending) => return None,
-                found = &mut next => Some(found?),
+                found = &mut next => match found {
+                    Some(found) => Some(found),
+                    None => return Some(None),
+                },
                 () = tokio::time::sleep_until(*looked + LOOK_EVERY) => None,
             };
             if looked.elapsed() >= LOOK_EVERY {
@@ -126,7 +142,7 @@ impl<S: Source> Open<S> {
             }
             if found.is_some() || breathed.elapsed() >= BREATHE_EVERY {
                 *breathed = Instant::now();
-                return Some(found.unwrap_or_else(|| BREATH.to_owned()));
+                return Some(Some(found.unwrap_or_else(|| BREATH.to_owned())));
             }
         }
     }

@@ -41,11 +41,14 @@ pub(super) struct Built {
     pub(super) trust: Trust,
     /// How many of the first answers of a run are missing, with what came of them.
     missing: u32,
+    /// Results of calls of earlier runs.
+    pub(super) late: Vec<ToolResult>,
 }
 
 impl Default for Built {
     fn default() -> Self {
-        Self { turns: Vec::new(), told: Vec::new(), trust: Trust::Operator, missing: 0 }
+        let (turns, told, late) = (Vec::new(), Vec::new(), Vec::new());
+        Self { turns, told, trust: Trust::Operator, missing: 0, late }
     }
 }
 
@@ -63,6 +66,9 @@ impl Built {
         for entry in events.iter().rev() {
             match &entry.event {
                 TapeEvent::InputMessage(input) => built.input(input, cut.asked),
+                TapeEvent::InputBrought(brought) => {
+                    built.brought(brought, cut, last_answer.is_none());
+                }
                 TapeEvent::ModelCompleted(answer) => built.answer(*run, answer),
                 TapeEvent::ModelAbandoned(lost) => built.part(lost),
                 TapeEvent::ToolCompleted(done) => {
@@ -94,6 +100,7 @@ impl Built {
         self.turns.extend(other.turns);
         self.told.extend(other.told);
         self.trust = self.trust.max(other.trust);
+        self.late.extend(other.late);
     }
 
     fn input(&mut self, input: &Input, most: usize) {
@@ -106,9 +113,14 @@ impl Built {
         if input.trust == Trust::Operator {
             self.told.push(input.text.clone());
         }
+        self.asks(Part::text(text));
+    }
+
+    /// Goes on with what is asked.
+    pub(super) fn asks(&mut self, part: Part) {
         match self.turns.last_mut() {
-            Some(Turn::User { parts }) => parts.push(Part::text(text)),
-            _ => self.turns.push(Turn::user(text)),
+            Some(Turn::User { parts }) => parts.push(part),
+            _ => self.turns.push(Turn::User { parts: vec![part] }),
         }
     }
 
@@ -119,7 +131,7 @@ impl Built {
         }
         self.trust = self.trust.max(answer.trust);
         let call = |call: &palyra_common::tape::Call| ToolCall {
-            id: unique(run, &call.id),
+            id: call_name(run, &call.id),
             name: call.tool.clone(),
             arguments: call.arguments.clone(),
         };
@@ -150,7 +162,10 @@ impl Built {
             | ToolOutcome::Expired
             | ToolOutcome::Unknown => Told::Failed,
         };
-        let result = ToolResult { call_id: unique(run, &done.call), content, outcome };
+        self.add_result(ToolResult { call_id: call_name(run, &done.call), content, outcome });
+    }
+
+    pub(super) fn add_result(&mut self, result: ToolResult) {
         match self.turns.last_mut() {
             // A call has one result, whatever is told of it after that: no provider takes two.
             Some(Turn::ToolResults { results })
@@ -185,7 +200,8 @@ impl Built {
     }
 
     pub(super) fn weight(&self, thinker: &dyn Thinker) -> u64 {
-        self.turns.iter().map(|turn| weight(turn, thinker)).sum()
+        let late: u64 = self.late.iter().map(|late| thinker.tokens(&late.content)).sum();
+        late + self.turns.iter().map(|turn| weight(turn, thinker)).sum::<u64>()
     }
 
     /// Leaves out the oldest answers with what came of them, until it fits; what was asked stays, and
@@ -252,13 +268,14 @@ fn asked(turn: &Turn) -> impl Iterator<Item = &str> {
     })
 }
 
-/// Calls of several runs stand in one conversation, and providers refuse an id that they have seen.
-fn unique(run: RunId, call: &str) -> String {
+/// The name of a call outside of its run. Calls of several runs stand in one conversation, and providers
+/// refuse an id that they have seen.
+pub fn call_name(run: RunId, call: &str) -> String {
     format!("{run}_{call}")
 }
 
 /// The beginning of a text, which says so if it is only that.
-fn head(text: &str, most: usize) -> String {
+pub(super) fn head(text: &str, most: usize) -> String {
     if text.len() <= most {
         return text.to_owned();
     }

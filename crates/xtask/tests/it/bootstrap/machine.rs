@@ -21,6 +21,7 @@ const CHANGING: &[&str] = &[
     "rustup ",
     "cargo install ",
     "python3 -m ",
+    "npm ",
     "seen: ",
 ];
 
@@ -40,13 +41,15 @@ impl Machine {
     /// Everything is there, and the user is root.
     pub(crate) fn complete() -> Self {
         let machine = Self { folder: tempfile::tempdir().unwrap() };
-        for folder in ["bin", "system", "shelf", "repository/scripts"] {
+        for folder in ["bin", "system", "shelf", "repository/scripts/openai-npm"] {
             fs::create_dir_all(machine.path(folder)).unwrap();
         }
         for file in [
             "scripts/bootstrap",
             "scripts/schemathesis.txt",
             "scripts/model-sdks.txt",
+            "scripts/openai-npm/package.json",
+            "scripts/openai-npm/package-lock.json",
             "Cargo.toml",
         ] {
             let original = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").join(file);
@@ -67,7 +70,9 @@ impl Machine {
         }
         machine.stub("bin/node", "echo v20.1.0");
         machine.python("3.10.4");
-        for folder in [machine.schemathesis(), machine.model_sdks()] {
+        // Into which npm installs nothing but its mark.
+        machine.stub("bin/npm", "[ ! -e \"$MACHINE/offline\" ]");
+        for folder in [machine.schemathesis(), machine.model_sdks(), machine.openai_npm()] {
             fs::create_dir_all(&folder).unwrap();
             fs::write(folder.join("complete"), "").unwrap();
         }
@@ -116,6 +121,15 @@ impl Machine {
     /// Where the environment of the packages of OpenAI and Anthropic is.
     pub(crate) fn model_sdks(&self) -> PathBuf {
         self.environment("model-sdks", "openai==")
+    }
+
+    /// Where the package of OpenAI for Node is.
+    pub(crate) fn openai_npm(&self) -> PathBuf {
+        let packages = self.path("repository/scripts/openai-npm/package.json");
+        let packages = fs::read_to_string(packages).unwrap();
+        let version = packages.lines().find_map(|line| line.trim().strip_prefix("\"openai\": \""));
+        let version = version.unwrap().trim_end_matches('"');
+        self.path("home/.cache/palyra").join(format!("openai-npm-{version}"))
     }
 
     fn environment(&self, name: &str, package: &str) -> PathBuf {
