@@ -13,6 +13,7 @@
 //! - [`api`]: what the HTTP API takes and gives.
 //! - [`route`], [`queue`]: what an operator chooses for a channel.
 //! - [`agent`]: who does the work. [`tape`]: what happens in a run.
+//! - [`auxiliary`]: side calls to models, what goes into them and what has to come out.
 //! - [`data_dir`]: where a node keeps its files, and what they are called.
 //! - [`hint`]: commands that people are told.
 //! - [`shapes`]: what credentials look like in a text.
@@ -22,6 +23,7 @@
 
 pub mod agent;
 pub mod api;
+pub mod auxiliary;
 pub mod data_dir;
 pub mod deployment_profiles;
 pub mod error;
@@ -46,7 +48,7 @@ pub use deployment_profiles::DeploymentProfile;
 pub use error::{ErrorCode, StableErrorEnvelope};
 pub use handoff::CrossSurfaceHandoff;
 pub use ids::{
-    ApprovalId, BackupId, ConnectorId, Credential, EventId, IdParseError, IncarnationId, LoginId,
-    ObjectiveId, Principal, RunId, SessionId, SurfaceId, TokenId, TypedId,
+    ApprovalId, AuxiliaryTaskId, BackupId, ConnectorId, Credential, EventId, IdParseError,
+    IncarnationId, LoginId, ObjectiveId, Principal, RunId, SessionId, SurfaceId, TokenId, TypedId,
 };
 pub use time::{Clock, Duration, Timestamp};
