@@ -56,6 +56,18 @@ pub(crate) fn said(entry: &TapeEntry) -> String {
         TapeEvent::DeliverySettled(sent) => {
             format!("{} as {} is {}", sent.connector, sent.envelope, sent.state.as_str())
         }
+        TapeEvent::AuxTask(task) => {
+            let model = task.model.as_deref().map(|model| format!(" by {model}"));
+            let what = format!(
+                "{} is {}{}, attempt {}",
+                task.task_kind.as_str(),
+                task.state.as_str(),
+                model.unwrap_or_default(),
+                task.attempt
+            );
+            let why = task.reason.map(|reason| reason.as_str());
+            with_reason(&what, task.detail.as_deref().or(why))
+        }
         TapeEvent::RunFinished(finished) => {
             let end = format!("{}, {}", finished.phase.as_str(), finished.end.as_str());
             let end = with_reason(&end, finished.detail.as_deref());

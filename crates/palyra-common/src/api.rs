@@ -10,6 +10,7 @@ pub mod acp;
 mod agents;
 mod approvals;
 mod audit;
+mod auxiliary;
 mod backups;
 mod channels;
 mod chat;
@@ -33,6 +34,7 @@ pub use acp::{AcpCommandEnvelope, AcpCommandResultEnvelope};
 pub use agents::{Agent, AgentChange, NewAgent};
 pub use approvals::{Approval, ApprovalAsker, ApprovalDecision, ApprovalVerdict};
 pub use audit::{AuditEvent, AuditVerified, ChainFaultAt};
+pub use auxiliary::AuxiliaryTask;
 pub use backups::{BACKUP_ID_HEADER, BackupMaking};
 pub use channels::{
     Changed, Channel, ChannelConnection, ChannelDetail, ChannelEvent, ChannelQueue,

@@ -136,6 +136,8 @@ typed_ids! {
     LoginId = "login";
     /// One making of a backup.
     BackupId = "backup";
+    /// A side call to a model under a strict contract.
+    AuxiliaryTaskId = "auxiliary task";
     /// A rule that says which messages of a connector reach which agent.
     RuleId = "router rule";
     /// One run of one node: a daemon that restarts is a new incarnation, so what it held under the

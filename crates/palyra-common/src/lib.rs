@@ -15,6 +15,7 @@
 //! - [`route`], [`queue`]: what an operator chooses for a channel.
 //! - [`a2ui`]: user interface that agents push.
 //! - [`agent`]: who does the work. [`tape`]: what happens in a run.
+//! - [`auxiliary`]: side calls to models, what goes into them and what has to come out.
 //! - [`data_dir`]: where a node keeps its files, and what they are called.
 //! - [`hint`]: commands that people are told.
 //! - [`shapes`]: what credentials look like in a text.
@@ -25,6 +26,7 @@
 pub mod a2ui;
 pub mod agent;
 pub mod api;
+pub mod auxiliary;
 pub mod data_dir;
 pub mod deployment_profiles;
 pub mod error;
@@ -50,7 +52,7 @@ pub use deployment_profiles::DeploymentProfile;
 pub use error::{ErrorCode, StableErrorEnvelope};
 pub use handoff::CrossSurfaceHandoff;
 pub use ids::{
-    ApprovalId, BackupId, ConnectorId, Credential, EventId, IdParseError, IncarnationId, LoginId,
-    ObjectiveId, Principal, RunId, SessionId, SurfaceId, TokenId, TypedId,
+    ApprovalId, AuxiliaryTaskId, BackupId, ConnectorId, Credential, EventId, IdParseError,
+    IncarnationId, LoginId, ObjectiveId, Principal, RunId, SessionId, SurfaceId, TokenId, TypedId,
 };
 pub use time::{Clock, Duration, Timestamp};

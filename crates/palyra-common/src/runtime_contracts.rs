@@ -22,7 +22,10 @@ mod tests;
 mod tools;
 
 pub use access::{Role, Scope, SkillTrustState};
-pub use auxiliary::{AuxiliaryTaskKind, AuxiliaryTaskState};
+pub use auxiliary::{
+    AuxiliaryFailureMode, AuxiliaryPreference, AuxiliaryPurpose, AuxiliaryReason,
+    AuxiliaryTaskKind, AuxiliaryTaskState, ModelLatency,
+};
 pub use channels::{
     BroadcastStrategy, ConnectorContact, ConnectorEventKind, ConnectorLiveness, ConnectorReadiness,
     ConnectorSaturation, DirectMessagePolicy, InboundScope, InboundState, RouteReason,

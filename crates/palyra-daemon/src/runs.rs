@@ -11,8 +11,8 @@ use palyra_common::time::Clock;
 use palyra_connector_core::{Outgoing, Pulse, SystemDice};
 use palyra_gateway::acp::{self, Commands};
 use palyra_gateway::{
-    Agency, Agents, Approvals, Engine, EngineOptions, Sessions, Streams, Surfaces, ToolOptions,
-    Toolbox, built_in,
+    Agency, Agents, Approvals, Auxiliary, Engine, EngineOptions, Sessions, Streams, Surfaces,
+    ToolOptions, Toolbox, built_in,
 };
 use palyra_models::Models;
 use palyra_storage::Database;
@@ -45,6 +45,7 @@ pub(crate) struct RunParts {
 pub(crate) struct RunPlatform {
     pub(crate) agents: Agents,
     pub(crate) approvals: Approvals,
+    pub(crate) auxiliary: Auxiliary,
     pub(crate) streams: Streams,
     pub(crate) sessions: Sessions,
     /// What can be done through the Agent Control Protocol.
@@ -100,12 +101,14 @@ impl RunPlatform {
         let approvals = Approvals::new(db.clone(), clock.clone());
         let sessions = Sessions::new(db.clone(), clock.clone()).with_hands(engine.hands());
         let surfaces = Surfaces::new(sessions.clone());
+        let auxiliary = Auxiliary::new(db.clone(), clock.clone());
         let commands = acp::built_in(&sessions, &approvals);
         let commands = Commands::new(db, clock.clone(), commands)
             .map_err(|what| Failure::Startup(anyhow::anyhow!(what)))?;
         let platform = Self {
             agents,
             approvals,
+            auxiliary,
             streams,
             tools,
             surfaces,

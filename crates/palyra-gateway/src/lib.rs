@@ -9,6 +9,7 @@
 //! - [`Replay`], [`Comparison`]: whether a tape is what would be decided today, and where two of them
 //!   part. [`exported`] and [`replay_file`]: a tape that leaves its database.
 //! - [`acp`]: the commands of the Agent Control Protocol, and who carries them out.
+//! - [`Auxiliary`]: side calls to models under a strict contract, which somebody may [`ask`] for.
 //! - [`OntoTapes`]: tells runs what became of their messages.
 //! - [`Telemetry`]: what people did on surfaces, without a text of theirs.
 //! - [`Thinker`], [`Tool`]: what an agent thinks and acts with.
@@ -19,6 +20,7 @@ pub mod acp;
 mod actor;
 mod agents;
 mod approvals;
+mod auxiliary;
 mod brought;
 mod compare;
 mod counts;
@@ -51,6 +53,7 @@ mod tools;
 pub use actor::Actor;
 pub use agents::{Agents, DEFAULT, default_agent};
 pub use approvals::{Answer, Approvals, Verdict};
+pub use auxiliary::{Auxiliary, Outcome, Wanted, ask};
 pub use brought::Bring;
 pub use compare::{Comparison, Side};
 pub use counts::Counts;
@@ -72,6 +75,7 @@ pub use rules::{RuleError, Rules, add_rule};
 pub use sessions::{MAX_INPUT_BYTES, NO_CURSOR, Sessions, Title, Wish, begin as begin_session};
 pub use shown::shown_approval;
 pub use store::agents::Agent;
+pub use store::auxiliary_tasks::AuxiliaryTask;
 pub use store::router_rules::StoredRule;
 pub use store::runs::Run;
 pub use store::sessions::Session;

@@ -7,6 +7,7 @@
 //! without them says the same.
 
 mod approvals;
+mod auxiliary;
 mod batch;
 mod calls;
 mod ending;
@@ -228,6 +229,7 @@ impl Replay {
             TapeEvent::ToolCompleted(done) => self.completed(done),
             TapeEvent::A2uiUpdate(_) => Err(format!("show nothing, and {}", self.today())),
             TapeEvent::DeliveryEnqueued(sent) => self.enqueued(&sent.envelope),
+            TapeEvent::AuxTask(task) => self.side_call(task),
             TapeEvent::RunFinished(finished) => self.finished(finished, texts),
         }
     }
@@ -253,7 +255,7 @@ impl Replay {
     fn recovery(&self, call: usize) -> Option<Recovery> {
         recovery(&self.state).into_iter().find(|found| match found {
             Recovery::Again(index) | Recovery::AskHuman(index) => *index == call,
-            Recovery::Abandon { .. } => false,
+            Recovery::Abandon { .. } | Recovery::GiveUpTask(_) => false,
         })
     }
 
@@ -291,6 +293,7 @@ fn is_of_worker(event: &TapeEvent) -> bool {
         | TapeEvent::ToolCompleted(_)
         | TapeEvent::DeliveryEnqueued(_)
         | TapeEvent::DeliverySettled(_)
+        | TapeEvent::AuxTask(_)
         | TapeEvent::RunFinished(_) => false,
     }
 }

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::net::IpAddr;
 
+use palyra_common::runtime_contracts::ModelLatency;
 use palyra_common::time::Duration;
 use reqwest::Url;
 use schemars::JsonSchema;
@@ -23,6 +24,10 @@ pub struct ModelsConfig {
     /// The models that an agent without a list of its own uses: the first one, or where its provider
     /// cannot be had the next one. offline is always there; it is no AI, and needs no key.
     pub default: Vec<String>,
+    /// The models that may be asked on the side, for summaries of long conversations and titles,
+    /// besides those of the agent: of all of them the cheapest, the fastest, or one that looks at
+    /// pictures. Empty: those of the agent alone.
+    pub auxiliary: Vec<String>,
     /// Whether the next model of a list is asked also where one refuses a request for good, as one
     /// does with a wrong key. Otherwise the refusal is told, so that somebody sees to it.
     pub failover_on_refusal: bool,
@@ -89,6 +94,9 @@ pub struct ModelEntryConfig {
     pub tools: bool,
     /// Whether it can look at pictures. Without, it is told that there was one.
     pub images: bool,
+    /// How soon it answers, compared with the others: fast, normal or slow.
+    #[schemars(with = "String")]
+    pub latency: ModelLatency,
 }
 
 /// How a provider is spoken to.
@@ -106,6 +114,7 @@ impl Default for ModelsConfig {
     fn default() -> Self {
         Self {
             default: vec![OFFLINE.into()],
+            auxiliary: Vec::new(),
             failover_on_refusal: false,
             breaker_failures: 3,
             breaker_pause: Duration::from_secs(10),
@@ -141,6 +150,7 @@ impl Default for ModelEntryConfig {
             output_price: 0,
             tools: true,
             images: false,
+            latency: ModelLatency::Normal,
         }
     }
 }
@@ -174,6 +184,9 @@ impl ModelsConfig {
         let unknown = |name: &&String| *name != OFFLINE && !self.entries.contains_key(*name);
         if let Some(name) = self.default.iter().find(unknown) {
             return refuse(format!("models.default: there is no models.entries.{name}"));
+        }
+        if let Some(name) = self.auxiliary.iter().find(unknown) {
+            return refuse(format!("models.auxiliary: there is no models.entries.{name}"));
         }
         let pauses = [self.breaker_pause, self.breaker_max_pause];
         if self.breaker_failures == 0

@@ -10,7 +10,7 @@ use std::sync::Arc;
 
 use palyra_common::error::ErrorCode;
 use palyra_common::queue::Backoff;
-use palyra_common::runtime_contracts::RetryClass;
+use palyra_common::runtime_contracts::{ModelLatency, RetryClass};
 use palyra_common::text;
 use palyra_common::time::{Clock, Duration};
 use palyra_policy::breaker::Rules;
@@ -50,6 +50,8 @@ pub struct ModelInfo {
     pub price: Price,
     /// What it can do.
     pub capabilities: Capabilities,
+    /// How soon it answers.
+    pub latency: ModelLatency,
 }
 
 /// What a model can do besides words.
@@ -59,6 +61,8 @@ pub struct Capabilities {
     pub tools: bool,
     /// Look at pictures.
     pub images: bool,
+    /// Do what it is told. The offline model follows rules of its own.
+    pub instructions: bool,
 }
 
 /// An answer, and how it came about.
@@ -87,6 +91,7 @@ pub struct Models {
     entries: BTreeMap<ModelName, Entry>,
     providers: BTreeMap<String, Gate>,
     default: Vec<ModelName>,
+    auxiliary: Vec<ModelName>,
     failover_on_refusal: bool,
     clock: Arc<dyn Clock>,
 }
@@ -125,6 +130,11 @@ impl Models {
             entries,
             providers: providers.into_keys().map(|name| (name, Gate::new(rules))).collect(),
             default: config.default.iter().map(|name| name_of(name)).collect::<Result<_, _>>()?,
+            auxiliary: config
+                .auxiliary
+                .iter()
+                .map(|name| name_of(name))
+                .collect::<Result<_, _>>()?,
             failover_on_refusal: config.failover_on_refusal,
             clock,
         })
@@ -144,6 +154,11 @@ impl Models {
     /// The models of an agent that has no list of its own.
     pub fn default_list(&self) -> &[ModelName] {
         &self.default
+    }
+
+    /// The models that may be asked on the side, besides those of an agent.
+    pub fn auxiliary_list(&self) -> &[ModelName] {
+        &self.auxiliary
     }
 
     /// How each provider is.
@@ -340,7 +355,8 @@ fn described(name: &str, entry: &ModelEntryConfig) -> Result<ModelInfo, ModelErr
             cached_input: MicroUsd(entry.cached_input_price),
             output: MicroUsd(entry.output_price),
         },
-        capabilities: Capabilities { tools: entry.tools, images: entry.images },
+        capabilities: Capabilities { tools: entry.tools, images: entry.images, instructions: true },
+        latency: entry.latency,
     })
 }
 
@@ -352,7 +368,8 @@ fn built_in() -> Result<ModelInfo, ModelError> {
         context_tokens: 131_072,
         max_output_tokens: 4_096,
         price: Price::default(),
-        capabilities: Capabilities { tools: true, images: false },
+        capabilities: Capabilities { tools: true, images: false, instructions: false },
+        latency: ModelLatency::Fast,
     })
 }
 

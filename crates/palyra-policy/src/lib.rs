@@ -16,10 +16,12 @@
 //! - [`gate`]: whether a tool call is made, asked about or refused.
 //! - [`approval`]: the life of a question to a human.
 //! - [`budget`]: what may be used, and what was.
+//! - [`auxiliary`]: the life of a side call to a model, and what takes the place of its output.
 
 #![warn(missing_docs)]
 
 pub mod approval;
+pub mod auxiliary;
 pub mod backoff;
 pub mod breaker;
 pub mod budget;

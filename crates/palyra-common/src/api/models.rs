@@ -2,6 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::runtime_contracts::ModelLatency;
 use crate::time::Duration;
 
 /// A model that agents can think with.
@@ -24,11 +25,19 @@ pub struct Model {
     pub tools: bool,
     /// Whether it looks at pictures.
     pub images: bool,
+    /// How soon it answers, compared with others.
+    #[serde(default = "normal")]
+    pub latency: ModelLatency,
     /// How its provider does.
     pub state: ModelState,
     /// How long its provider is left alone, where it is.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub retry_after: Option<Duration>,
+}
+
+/// Of what does not say it.
+fn normal() -> ModelLatency {
+    ModelLatency::Normal
 }
 
 /// What a million tokens cost, in millionths of a dollar.

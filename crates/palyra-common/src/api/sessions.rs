@@ -16,7 +16,7 @@ pub struct AgentSession {
     pub id: SessionId,
     /// Grows with each change that somebody makes or can see.
     pub version: i64,
-    /// What it is called; empty until somebody names it.
+    /// What it is called; empty until somebody has named it, or it has its first answer.
     pub title: String,
     /// Who answers.
     pub agent: AgentId,

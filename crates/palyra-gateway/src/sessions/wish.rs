@@ -1,7 +1,9 @@
 //! Stopping runs, and letting them wait and go on.
 
 use palyra_common::ids::RunId;
-use palyra_common::runtime_contracts::{RunEnd, RunLifecyclePhase, ToolOutcome};
+use palyra_common::runtime_contracts::{
+    AuxiliaryTaskState, RunEnd, RunLifecyclePhase, ToolOutcome,
+};
 use palyra_common::tape::{ModelAbandoned, Phase, RunFinished, TapeEvent};
 use palyra_common::time::Timestamp;
 use palyra_connector_core::Trail;
@@ -15,14 +17,14 @@ use super::Wish;
 use crate::actor::Actor;
 use crate::approvals::withdraw;
 use crate::engine::{
-    BEGIN_WITHIN, Signal, TOPIC, append, given_away, left_over, let_go, rejoin, settle, state_of,
-    tell_parent, tell_to_stop,
+    BEGIN_WITHIN, Lost, Signal, TOPIC, append, given_away, left_over, let_go, rejoin, settle,
+    state_of, tell_parent, tell_to_stop,
 };
 use crate::error::GatewayError;
 use crate::feed;
 use crate::store::runs::Run;
 use crate::store::sessions::Session;
-use crate::store::{budgets, run_signals, runs, sessions};
+use crate::store::{auxiliary_tasks, budgets, run_signals, runs, sessions};
 
 impl Wish {
     /// The entry about it for the audit trail.
@@ -139,6 +141,12 @@ fn end(
             said: None,
             interrupted: true,
         }));
+    }
+    if let Some(open) = state.auxiliary {
+        charged = budgets::of_run(tx, run.id)?;
+        let lost = Lost { open, state: AuxiliaryTaskState::Cancelled, charged };
+        events.push(lost.event());
+        auxiliary_tasks::change(tx, open.task, None, &lost.change(now))?;
     }
     events.push(TapeEvent::RunFinished(finished));
     append(tx, run.id, &events, now)?;

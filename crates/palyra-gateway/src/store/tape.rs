@@ -44,31 +44,53 @@ const FOLDED: Sql = sql!(
      WHERE run_id = $1 AND seq > $2 AND kind <> 'model.delta' ORDER BY seq"
 );
 
-macro_rules! spoken_before {
-    ($history:literal, $run:literal) => {
+macro_rules! spoken_runs {
+    ($history:literal, $run:literal, $order:literal) => {
         concat!(
-            "SELECT t.seq, t.at, t.payload, r.id FROM (
+            "SELECT t.seq, t.at, t.payload, r.id, r.history FROM (
                  SELECT id, history FROM runs
-                 WHERE session_id = $1 AND history < $2 AND history >= ",
+                 WHERE session_id = $1 AND history < $2 AND history > $5 AND history >= ",
             $history,
             " AND session_seq >= ",
             $run,
-            " ORDER BY history DESC LIMIT $3) r
+            " ORDER BY history ",
+            $order,
+            " LIMIT $3) r
              JOIN tape t ON t.run_id = r.id AND t.spoken = 1 AND t.kind <> 'run.finished'
-             ORDER BY r.history DESC, t.seq DESC LIMIT $4"
+             ORDER BY r.history ",
+            $order,
+            ", t.seq DESC LIMIT $4"
         )
     };
 }
 
-/// What a model reads of the runs that have ended in a session before some place, the newest first. From
+/// What a model reads of the runs that have ended in a session between two places, the newest first. From
 /// where on is asked for here: it may have been reset while the run is worked on.
-const SPOKEN_BEFORE: Sql = sql!(spoken_before!(
+const SPOKEN_BEFORE: Sql = sql!(spoken_runs!(
     "(SELECT shown_history FROM sessions WHERE id = $1)",
-    "(SELECT shown_run FROM sessions WHERE id = $1)"
+    "(SELECT shown_run FROM sessions WHERE id = $1)",
+    "DESC"
 ));
 
-/// The same of a part of a session.
-const SPOKEN_IN: Sql = sql!(spoken_before!("$5", "$6"));
+/// The same, the oldest runs first, and of each run the newest first.
+const SPOKEN_AFTER: Sql = sql!(spoken_runs!(
+    "(SELECT shown_history FROM sessions WHERE id = $1)",
+    "(SELECT shown_run FROM sessions WHERE id = $1)",
+    "ASC"
+));
+
+/// The same two of a part of a session.
+const PART_BEFORE: Sql = sql!(spoken_runs!("$6", "$7", "DESC"));
+const PART_AFTER: Sql = sql!(spoken_runs!("$6", "$7", "ASC"));
+
+/// The same, the oldest runs first, and of each run the newest first.
+const SPOKEN_AFTER: Sql = sql!(
+    "SELECT t.seq, t.at, t.payload, r.id, r.history FROM (
+         SELECT id, history FROM runs WHERE session_id = $1 AND history < $2 AND history > $5
+         ORDER BY history LIMIT $3) r
+     JOIN tape t ON t.run_id = r.id AND t.spoken = 1 AND t.kind <> 'run.finished'
+     ORDER BY r.history, t.seq DESC LIMIT $4"
+);
 
 /// The newest first.
 const SPOKEN: Sql = sql!(
@@ -202,37 +224,63 @@ pub(crate) fn inputs_before(
     tx.query(&INPUTS_BEFORE, params![text(run), before], read)
 }
 
-/// What a model reads of a session before the place `until`, in at most so many runs and events: by
-/// run, the newest first. Of the last run there may be less than all.
-pub(crate) fn spoken_before(
+/// What a model reads of a run that has ended.
+pub(crate) struct Spoken {
+    /// Its place in the history.
+    pub(crate) place: i64,
+    pub(crate) run: RunId,
+    /// The newest first.
+    pub(crate) entries: Vec<TapeEntry>,
+}
+
+/// From which end of a conversation it is read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum From {
+    Newest,
+    Oldest,
+}
+
+/// What a model reads of a session behind one place and before another, in at most so many runs and
+/// events: by run. Of the last run there may be less than all.
+pub(crate) fn spoken_between(
     tx: &mut Tx<'_>,
     session: SessionId,
-    until: i64,
+    (after, until): (i64, i64),
     (runs, events): (u32, u32),
-) -> Result<Vec<(RunId, Vec<TapeEntry>)>, StorageError> {
-    by_run(tx, &SPOKEN_BEFORE, params![text(session), until, runs, events])
+    from: From,
+) -> Result<Vec<Spoken>, StorageError> {
+    let sql = match from {
+        From::Newest => &SPOKEN_BEFORE,
+        From::Oldest => &SPOKEN_AFTER,
+    };
+    by_run(tx, sql, params![text(session), until, runs, events, after])
 }
 
 /// The same of a part of the history of a session.
 pub(crate) fn spoken_in(
     tx: &mut Tx<'_>,
     part: Fork,
+    (after, until): (i64, i64),
     (runs, events): (u32, u32),
-) -> Result<Vec<(RunId, Vec<TapeEntry>)>, StorageError> {
-    let Fork { from, shown, until } = part;
-    by_run(tx, &SPOKEN_IN, params![text(from), until, runs, events, shown.history, shown.run])
+    from: From,
+) -> Result<Vec<Spoken>, StorageError> {
+    let sql = match from {
+        From::Newest => &PART_BEFORE,
+        From::Oldest => &PART_AFTER,
+    };
+    let Fork { from: session, shown, until: end } = part;
+    let until = until.min(end);
+    let params = params![text(session), until, runs, events, after, shown.history, shown.run];
+    by_run(tx, sql, params)
 }
 
-fn by_run(
-    tx: &mut Tx<'_>,
-    sql: &Sql,
-    params: &[Param<'_>],
-) -> Result<Vec<(RunId, Vec<TapeEntry>)>, StorageError> {
-    let mut all: Vec<(RunId, Vec<TapeEntry>)> = Vec::new();
-    for (run, entry) in tx.query(sql, params, |row| Ok((row.parse(3)?, read(row)?)))? {
+fn by_run(tx: &mut Tx<'_>, sql: &Sql, params: &[Param<'_>]) -> Result<Vec<Spoken>, StorageError> {
+    let mut all: Vec<Spoken> = Vec::new();
+    let found = tx.query(sql, params, |row| Ok((row.parse(3)?, row.get(4)?, read(row)?)))?;
+    for (run, place, entry) in found {
         match all.last_mut() {
-            Some((last, entries)) if *last == run => entries.push(entry),
-            _ => all.push((run, vec![entry])),
+            Some(last) if last.run == run => last.entries.push(entry),
+            _ => all.push(Spoken { place, run, entries: vec![entry] }),
         }
     }
     Ok(all)
@@ -277,7 +325,8 @@ pub(crate) fn is_spoken(event: &TapeEvent) -> bool {
         | TapeEvent::ToolStarted(_)
         | TapeEvent::A2uiUpdate(_)
         | TapeEvent::DeliveryEnqueued(_)
-        | TapeEvent::DeliverySettled(_) => false,
+        | TapeEvent::DeliverySettled(_)
+        | TapeEvent::AuxTask(_) => false,
     }
 }
 

@@ -1,7 +1,9 @@
 //! Runs, from a question to their end.
 
 mod answers;
+mod aside;
 mod brought;
+mod compacting;
 mod delegating;
 mod delivering;
 mod hostile;
@@ -13,6 +15,7 @@ mod replaying;
 mod routed;
 mod sending;
 mod takeover;
+mod titles;
 mod tools;
 mod unreadable;
 mod waiting;

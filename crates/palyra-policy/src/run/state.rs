@@ -2,11 +2,12 @@
 
 use std::collections::BTreeSet;
 
-use palyra_common::ids::ApprovalId;
+use palyra_common::ids::{ApprovalId, AuxiliaryTaskId};
 use palyra_common::runtime_contracts::{
-    ApprovalState, GateDecision, ModelFinish, RunEnd, RunLifecyclePhase, ToolEffect, Trust,
+    ApprovalState, AuxiliaryTaskKind, AuxiliaryTaskState, GateDecision, ModelFinish, RunEnd,
+    RunLifecyclePhase, ToolEffect, Trust,
 };
-use palyra_common::tape::{Brought, Call, ModelCompleted, TapeEvent};
+use palyra_common::tape::{AuxTask, Brought, Call, ModelCompleted, TapeEvent};
 use serde::{Deserialize, Serialize};
 
 use crate::budget::Amount;
@@ -48,6 +49,23 @@ pub struct RunState {
     /// The tools of whoever began it, who makes their calls.
     #[serde(default)]
     pub handed: BTreeSet<String>,
+    /// The side call that was begun and has not ended.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub auxiliary: Option<OpenTask>,
+    /// How many side calls there were.
+    #[serde(default)]
+    pub auxiliary_tasks: u32,
+}
+
+/// A side call that is under way.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct OpenTask {
+    /// Which one.
+    pub task: AuxiliaryTaskId,
+    /// What it does.
+    pub kind: AuxiliaryTaskKind,
+    /// Which attempt at it.
+    pub attempt: u32,
 }
 
 /// A call of the last turn.
@@ -123,6 +141,8 @@ impl RunState {
             trust: Trust::Operator,
             end: None,
             handed: BTreeSet::new(),
+            auxiliary: None,
+            auxiliary_tasks: 0,
         }
     }
 
@@ -175,10 +195,12 @@ impl RunState {
                 self.step(&done.call, |_| CallStep::Ended);
                 self.trust = self.trust.max(done.trust);
             }
+            TapeEvent::AuxTask(task) => self.side_call(task),
             TapeEvent::RunFinished(finished) => {
                 self.phase = finished.phase;
                 self.end = Some(finished.end);
                 self.asked = None;
+                self.auxiliary = None;
             }
             TapeEvent::RunQueued(_)
             | TapeEvent::ModelDelta(_)
@@ -204,6 +226,21 @@ impl RunState {
     /// Whether whoever began the run makes this call, and it was not refused.
     pub fn is_handed(&self, call: &CallState) -> bool {
         call.step == CallStep::Asked && self.handed.contains(&call.call.tool)
+    }
+
+    fn side_call(&mut self, event: &AuxTask) {
+        self.charge(event.charged_tokens, event.charged_micros);
+        let known = self.auxiliary.is_some_and(|open| open.task == event.task);
+        self.auxiliary_tasks += u32::from(!known);
+        self.auxiliary = match event.state {
+            AuxiliaryTaskState::Pending | AuxiliaryTaskState::Running => {
+                let AuxTask { task, task_kind: kind, attempt, .. } = *event;
+                Some(OpenTask { task, kind, attempt })
+            }
+            AuxiliaryTaskState::Succeeded
+            | AuxiliaryTaskState::Failed
+            | AuxiliaryTaskState::Cancelled => None,
+        };
     }
 
     fn answered(&mut self, answer: &ModelCompleted) {

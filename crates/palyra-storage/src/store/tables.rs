@@ -61,6 +61,8 @@ pub(crate) const TRAVELLING: &[Table] = &[
     all("budget_reservations", "run_id, turn, attempt", 8),
     all("system_events", "event_id", 11),
     all("surfaces", "session_id, surface_id", 11),
+    all("auxiliary_tasks", "id", 11),
+    all("session_summaries", "session_id", 11),
 ];
 
 /// Tables that do not: the schema is made anew, nobody holds a lease on a restored database,

@@ -120,7 +120,9 @@ impl Transcript {
             | TapeEvent::ToolGated(_)
             | TapeEvent::A2uiUpdate(_)
             | TapeEvent::DeliveryEnqueued(_)
-            | TapeEvent::DeliverySettled(_) => Vec::new(),
+            | TapeEvent::DeliverySettled(_)
+            // It is for what follows, and that follows whatever comes of it.
+            | TapeEvent::AuxTask(_) => Vec::new(),
         }
     }
 

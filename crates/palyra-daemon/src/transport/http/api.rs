@@ -1,11 +1,11 @@
 //! All routes, and their description.
 
 use axum::{Router, middleware};
-use palyra_common::api::{ChatError, FeedEvent};
 use palyra_common::api::acp::params::{
     ApprovalDecide, ApprovalDecided, ApprovalOf, ApprovalsAfter, RunCreate, RunOf, SessionFork,
     SessionLoad, SessionLoaded, SessionOf, SessionRename, SessionsAfter, SurfaceAct,
 };
+use palyra_common::api::{ChatError, FeedEvent};
 use palyra_common::{ErrorCode, StableErrorEnvelope};
 use utoipa::openapi::path::Operation;
 use utoipa::openapi::security::{ApiKey, ApiKeyValue, Http, HttpAuthScheme, SecurityScheme};
@@ -16,9 +16,9 @@ use utoipa_axum::routes;
 use super::caller::COOKIE;
 use super::guard::guard;
 use super::handlers::{
-    access, acp, agents, approvals, audit, backups, channels, chat, config, console, events, handoff, health,
-    logins, messages, models, outbox, principals, router, runs, secrets, sessions, status, tapes,
-    telemetry,
+    access, acp, agents, approvals, audit, auxiliary, backups, channels, chat, config, console,
+    events, handoff, health, logins, messages, models, outbox, principals, router, runs, secrets,
+    sessions, status, tapes, telemetry,
 };
 use super::openai;
 use super::refusal::Refusal;
@@ -188,6 +188,7 @@ fn of_agents() -> OpenApiRouter<App> {
         .routes(routes!(runs::abort_run))
         .routes(routes!(runs::pause_run))
         .routes(routes!(runs::resume_run))
+        .routes(routes!(auxiliary::list_auxiliary_tasks))
         .routes(routes!(tapes::replay_run))
         .routes(routes!(tapes::compare_runs))
         .routes(routes!(tapes::export_run))

@@ -5,6 +5,7 @@ pub(super) mod acp;
 pub(super) mod agents;
 pub(super) mod approvals;
 pub(super) mod audit;
+pub(super) mod auxiliary;
 pub(super) mod backups;
 pub(super) mod channels;
 pub(super) mod chat;

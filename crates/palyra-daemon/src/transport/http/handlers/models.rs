@@ -124,6 +124,7 @@ fn told(models: &Models, info: &ModelInfo) -> Model {
         },
         tools: info.capabilities.tools,
         images: info.capabilities.images,
+        latency: info.latency,
         state: match state {
             ProviderState::Open => ModelState::Open,
             ProviderState::Paused => ModelState::Paused,

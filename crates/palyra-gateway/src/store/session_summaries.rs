@@ -1,0 +1,73 @@
+//! `session_summaries`: what stands for the beginning of a long conversation.
+
+use palyra_common::ids::{AuxiliaryTaskId, SessionId};
+use palyra_common::runtime_contracts::Trust;
+use palyra_common::time::Timestamp;
+use palyra_storage::{Sql, StorageError, Tx, claim_sql, params, sql, text};
+
+/// Only one that reaches further takes the place of another, or one of after a reset.
+const KEEP: Sql = sql!(
+    "INSERT INTO session_summaries (session_id, through, text, trust, task_id, changed_at, since)
+     VALUES ($1, $2, $3, $4, $5, $6, $7)
+     ON CONFLICT (session_id) DO UPDATE SET through = EXCLUDED.through, text = EXCLUDED.text,
+         trust = EXCLUDED.trust, task_id = EXCLUDED.task_id, changed_at = EXCLUDED.changed_at,
+         since = EXCLUDED.since
+     WHERE session_summaries.since < EXCLUDED.since
+         OR (session_summaries.since = EXCLUDED.since
+             AND session_summaries.through < EXCLUDED.through)"
+);
+
+/// One of before a reset stands for nothing that is still shown.
+const ONE: Sql = sql!(
+    "SELECT s.through, s.text, s.trust, s.since FROM session_summaries s
+     JOIN sessions ON sessions.id = s.session_id AND sessions.shown_history = s.since
+     WHERE s.session_id = $1"
+);
+
+/// Those of conversations that are gone.
+const SWEEP: Sql = claim_sql!(
+    "DELETE FROM session_summaries WHERE session_id IN (
+         SELECT session_id FROM session_summaries WHERE changed_at < $1
+             AND NOT EXISTS (SELECT 1 FROM sessions WHERE sessions.id = session_id)
+         ORDER BY changed_at LIMIT $2",
+    ")"
+);
+
+/// What stands for everything up to a place in the history of a conversation.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Summary {
+    /// The last place that is in it.
+    pub(crate) through: i64,
+    pub(crate) text: String,
+    /// How far the least trusted text in it is trusted.
+    pub(crate) trust: Trust,
+    /// From which place on the history was shown when it was made.
+    pub(crate) since: i64,
+}
+
+pub(crate) fn keep(
+    tx: &mut Tx<'_>,
+    session: SessionId,
+    summary: &Summary,
+    task: AuxiliaryTaskId,
+    now: Timestamp,
+) -> Result<(), StorageError> {
+    let Summary { through, text: words, trust, since } = summary;
+    let params = params![text(session), *through, words, trust.as_str(), text(task), now, *since];
+    tx.execute(&KEEP, params).map(drop)
+}
+
+pub(crate) fn one(tx: &mut Tx<'_>, session: SessionId) -> Result<Option<Summary>, StorageError> {
+    tx.query_opt(&ONE, params![text(session)], |row| {
+        Ok(Summary {
+            through: row.get(0)?,
+            text: row.get(1)?,
+            trust: row.parse(2)?,
+            since: row.get(3)?,
+        })
+    })
+}
+
+pub(crate) fn sweep(tx: &mut Tx<'_>, before: Timestamp, limit: u32) -> Result<u64, StorageError> {
+    tx.execute(&SWEEP, params![before, limit])
+}
