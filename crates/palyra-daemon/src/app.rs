@@ -19,6 +19,7 @@ use tokio::sync::{Mutex, Semaphore};
 use crate::channels::ChannelPlatform;
 use crate::config::{self, Config, Given, Loaded};
 use crate::log::LogHandle;
+use crate::readers::Readers;
 use crate::ready::LastLook;
 use crate::runs::RunPlatform;
 use crate::transport::http::{Rates, Slots};
@@ -48,7 +49,7 @@ pub(crate) struct Parts {
     pub(crate) rates: Rates,
     pub(crate) slots: Slots,
     /// Of those who read events as they happen.
-    pub(crate) readers: Slots,
+    pub(crate) readers: Readers,
     pub(crate) metrics: PrometheusHandle,
     pub(crate) log: LogHandle,
     pub(crate) place: Place,

@@ -1,6 +1,7 @@
 //! `palyrad`: the composition root. It reads the configuration, opens the database, starts the
 //! services and stops them again; what they do is in the crates below.
 
+mod actions;
 mod aftermath;
 mod app;
 mod audit;
@@ -15,6 +16,7 @@ mod folder;
 mod hosts;
 mod log;
 mod metrics;
+mod readers;
 mod ready;
 mod replay;
 mod restore;

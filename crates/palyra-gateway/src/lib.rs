@@ -63,6 +63,7 @@ pub use store::agents::Agent;
 pub use store::router_rules::StoredRule;
 pub use store::runs::Run;
 pub use store::sessions::Session;
+pub use store::tape::TapeLine;
 pub use streams::{Follow, Streams};
 pub use thinker::ModelThinker;
 pub use tool::{

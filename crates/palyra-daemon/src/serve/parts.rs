@@ -21,6 +21,7 @@ use crate::config::{Config, Given, Loaded};
 use crate::failure::Failure;
 use crate::hosts;
 use crate::log::LogHandle;
+use crate::readers::Readers;
 use crate::ready::LastLook;
 use crate::runs::{RunParts, RunPlatform};
 use crate::transport::http::{Rates, Slots};
@@ -87,7 +88,7 @@ pub(crate) async fn open(start: Start, data_dir: &Path) -> Result<Opened, Failur
         requests: Semaphore::new(config.http.max_requests as usize),
         rates: Rates::new(config.http.requests_per_second),
         slots: Slots::new(config.http.max_requests_per_principal),
-        readers: Slots::new(config.http.max_requests_per_principal),
+        readers: Readers::new(Slots::new(config.http.max_requests_per_principal)),
         metrics,
         settings: Live::new(loaded.clone()),
         started_with: loaded,

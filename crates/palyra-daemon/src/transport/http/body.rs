@@ -13,6 +13,7 @@ use palyra_common::ErrorCode;
 use serde::de::DeserializeOwned;
 
 use super::refusal::{Answer, Refusal};
+use crate::actions::no_cursor;
 use crate::app::App;
 
 /// A JSON body.
@@ -131,12 +132,6 @@ impl<T: DeserializeOwned> FromRequestParts<App> for QueryOf<T> {
             Refusal::new(ErrorCode::HttpMalformed, crate::config::without_quotations(&what))
         })
     }
-}
-
-/// What was given to go on from is nothing that a list gave.
-pub(crate) fn no_cursor() -> Refusal {
-    let what = "after: this is no cursor of a list; leave it out to begin at its start";
-    Refusal::new(ErrorCode::CommonInvalidInput, what)
 }
 
 /// What stands in the path.

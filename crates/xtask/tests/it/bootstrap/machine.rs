@@ -47,6 +47,7 @@ impl Machine {
             "scripts/bootstrap",
             "scripts/schemathesis.txt",
             "scripts/model-sdks.txt",
+            "scripts/grpc-clients.txt",
             "Cargo.toml",
         ] {
             let original = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").join(file);
@@ -67,7 +68,7 @@ impl Machine {
         }
         machine.stub("bin/node", "echo v20.1.0");
         machine.python("3.10.4");
-        for folder in [machine.schemathesis(), machine.model_sdks()] {
+        for folder in [machine.schemathesis(), machine.model_sdks(), machine.grpc_clients()] {
             fs::create_dir_all(&folder).unwrap();
             fs::write(folder.join("complete"), "").unwrap();
         }
@@ -116,6 +117,11 @@ impl Machine {
     /// Where the environment of the packages of OpenAI and Anthropic is.
     pub(crate) fn model_sdks(&self) -> PathBuf {
         self.environment("model-sdks", "openai==")
+    }
+
+    /// Where the environment of the gRPC of Python is.
+    pub(crate) fn grpc_clients(&self) -> PathBuf {
+        self.environment("grpc-clients", "grpcio==")
     }
 
     fn environment(&self, name: &str, package: &str) -> PathBuf {

@@ -8,19 +8,16 @@ use palyra_common::api::{Page, Run};
 use palyra_common::ids::{RunId, SessionId};
 use palyra_common::runtime_contracts::{RunLifecyclePhase, Scope};
 use palyra_common::tape::TapeEntry;
-use palyra_gateway::{self as gateway, Follow, Wish};
+use palyra_gateway::{Follow, Wish};
 use serde::Deserialize;
-use serde_json::Value;
 
-use super::access::checked_limit;
+use crate::actions::{checked_limit, runs};
 use crate::app::App;
-use crate::audit;
 use crate::transport::http::body::{PathOf, QueryOf};
 use crate::transport::http::caller::Caller;
 use crate::transport::http::refusal::Answer;
 use crate::transport::http::sse::{self, Ending, LastEvent, Reader};
 
-const PAGE_LIMIT: u32 = 200;
 pub(super) const TAPE_LIMIT: u32 = 1_000;
 
 /// Which runs, and where to go on.
@@ -47,12 +44,9 @@ pub(crate) async fn list_runs(
     caller: Caller,
     QueryOf(of): QueryOf<RunsOf>,
 ) -> Answer<Json<Page<Run>>> {
-    caller.allow(Scope::SessionsRead)?;
-    let limit = checked_limit(of.limit, PAGE_LIMIT)?;
-    let runs = app.runs.sessions.runs(of.after, of.session, of.phase, limit).await?;
-    let more = runs.len() >= limit as usize;
-    let next = runs.last().filter(|_| more).map(|run| run.id.to_string());
-    Ok(Json(Page { items: runs.into_iter().map(told).collect(), next }))
+    let RunsOf { session, phase, after, limit } = of;
+    let of = runs::RunsOf { session, phase, after, limit };
+    Ok(Json(runs::list(&app, &caller, of).await?))
 }
 
 /// One run
@@ -64,13 +58,7 @@ pub(crate) async fn show_run(
     caller: Caller,
     PathOf(id): PathOf<RunId>,
 ) -> Answer<Json<Run>> {
-    caller.allow(Scope::SessionsRead)?;
-    let run = told(app.runs.sessions.run(id).await?);
-    let (detail, hint) = match app.runs.sessions.ending(id).await? {
-        Some(finished) => (finished.detail, finished.hint),
-        None => (None, None),
-    };
-    Ok(Json(Run { detail, hint, ..run }))
+    Ok(Json(runs::get(&app, &caller, id).await?))
 }
 
 /// Where a tape goes on.
@@ -187,7 +175,7 @@ pub(crate) async fn abort_run(
     caller: Caller,
     PathOf(id): PathOf<RunId>,
 ) -> Answer<Json<Run>> {
-    wish(&app, caller, id, Wish::Abort, "run.aborted").await
+    Ok(Json(runs::wish(&app, &caller, id, Wish::Abort).await?))
 }
 
 /// Lets a run wait until it is resumed
@@ -199,7 +187,7 @@ pub(crate) async fn pause_run(
     caller: Caller,
     PathOf(id): PathOf<RunId>,
 ) -> Answer<Json<Run>> {
-    wish(&app, caller, id, Wish::Pause, "run.paused").await
+    Ok(Json(runs::wish(&app, &caller, id, Wish::Pause).await?))
 }
 
 /// Lets a run go on that was paused
@@ -211,32 +199,5 @@ pub(crate) async fn resume_run(
     caller: Caller,
     PathOf(id): PathOf<RunId>,
 ) -> Answer<Json<Run>> {
-    wish(&app, caller, id, Wish::Resume, "run.resumed").await
-}
-
-async fn wish(app: &App, caller: Caller, id: RunId, wish: Wish, action: &str) -> Answer<Json<Run>> {
-    let caller = caller.allow(Scope::SessionsWrite)?;
-    let (by, subject) = (caller.access.principal.to_string(), format!("run:{id}"));
-    let note = audit::by(&caller.actor(), app.clock.now(), action, &subject, Value::Null);
-    Ok(Json(told(app.runs.sessions.wish(id, wish, by, Some(note)).await?)))
-}
-
-fn told(run: gateway::Run) -> Run {
-    Run {
-        id: run.id,
-        session: run.session,
-        agent: run.agent,
-        phase: run.phase,
-        end: run.ended,
-        detail: None,
-        hint: None,
-        last_seq: run.next_seq - 1,
-        due_at: run.due_at,
-        active: run.active,
-        tokens: run.tokens,
-        cost_micros: run.micros,
-        parent: run.parent.map(|(parent, _)| parent),
-        created_at: run.created_at,
-        changed_at: run.changed_at,
-    }
+    Ok(Json(runs::wish(&app, &caller, id, Wish::Resume).await?))
 }

@@ -1,29 +1,22 @@
 use axum::Json;
 use axum::extract::State;
 use axum::http::StatusCode;
-use palyra_common::ErrorCode;
 use palyra_common::api::{
-    AgentSession, MessageRole, NewInput, NewSession, Page, SessionChange, SessionMessage,
-    SessionSurface, Submitted,
+    AgentSession, MessageRole, NewInput, NewSession, Page, SessionChange, SessionMessage, Submitted,
 };
 use palyra_common::ids::SessionId;
-use palyra_common::runtime_contracts::{Scope, Trust};
-use palyra_common::tape::Input;
-use palyra_common::time::Timestamp;
+use palyra_common::runtime_contracts::Scope;
 use palyra_gateway as gateway;
-use palyra_storage::once::Made;
-use palyra_storage::{Tx, new_id};
 use serde::Deserialize;
 
-use super::access::checked_limit;
+use crate::actions::{checked_limit, sessions};
 use crate::app::App;
-use crate::transport::http::body::{JsonBody, OptionalJsonBody, PathOf, QueryOf, no_cursor};
+use crate::transport::http::body::{JsonBody, OptionalJsonBody, PathOf, QueryOf};
 use crate::transport::http::caller::Caller;
-use crate::transport::http::once::{OnceKey, Told, carry_out};
-use crate::transport::http::refusal::{Answer, Refusal};
+use crate::transport::http::once::{OnceKey, Told};
+use crate::transport::http::refusal::Answer;
 
 const PAGE_LIMIT: u32 = 200;
-const MAX_TITLE_CHARS: usize = 200;
 
 /// Where a list of conversations goes on.
 #[derive(Debug, Deserialize, utoipa::IntoParams)]
@@ -59,16 +52,7 @@ pub(crate) async fn list_sessions(
     caller: Caller,
     QueryOf(page): QueryOf<AfterSession>,
 ) -> Answer<Json<Page<AgentSession>>> {
-    caller.allow(Scope::SessionsRead)?;
-    let limit = checked_limit(page.limit, PAGE_LIMIT)?;
-    let after = page.after.as_deref().map(cursor::<SessionId>).transpose()?;
-    let after = after.map(|(at, id)| (Timestamp::from_unix_millis(at), id));
-    let sessions = app.runs.sessions.list(after, limit).await?;
-    let more = sessions.len() >= limit as usize;
-    let place =
-        |last: &gateway::Session| format!("{}.{}", last.changed_at.as_unix_millis(), last.id);
-    let next = sessions.last().filter(|_| more).map(place);
-    Ok(Json(Page { items: sessions.into_iter().map(told).collect(), next }))
+    Ok(Json(sessions::list(&app, &caller, page.after.as_deref(), page.limit).await?))
 }
 
 /// Begins a conversation with an agent
@@ -82,27 +66,7 @@ pub(crate) async fn begin_session(
     key: OnceKey,
     OptionalJsonBody(new): OptionalJsonBody<NewSession>,
 ) -> Answer<Told<AgentSession>> {
-    let caller = caller.allow(Scope::SessionsWrite)?;
-    let once = key.of("session.begin", &new)?;
-    let title = checked_title(&new.title)?;
-    let agent = match new.agent {
-        Some(agent) => agent,
-        None => gateway::default_agent()?,
-    };
-    let surface = match new.surface.unwrap_or_default() {
-        SessionSurface::Api => "api",
-        SessionSurface::Cli => "cli",
-        SessionSurface::Web => "web",
-    };
-    let (id, now) = (new_id(), app.clock.now());
-    let begin = move |tx: &mut Tx<'_>| {
-        let begun = gateway::begin_session(tx, id, &agent, surface, &title, now)?;
-        Ok((begun, id.to_string()))
-    };
-    Ok(Told::created(match carry_out(&app, &caller, once, begin).await? {
-        Made::Now(begun) => Made::Now(told(begun)),
-        Made::Before(id) => Made::Before(begun_before(&app, &id).await?),
-    }))
+    Ok(Told::created(sessions::begin(&app, &caller, key, new).await?))
 }
 
 /// One conversation
@@ -114,8 +78,7 @@ pub(crate) async fn show_session(
     caller: Caller,
     PathOf(id): PathOf<SessionId>,
 ) -> Answer<Json<AgentSession>> {
-    caller.allow(Scope::SessionsRead)?;
-    Ok(Json(told(app.runs.sessions.get(id).await?)))
+    Ok(Json(sessions::get(&app, &caller, id).await?))
 }
 
 /// Names a conversation
@@ -129,8 +92,8 @@ pub(crate) async fn rename_session(
     JsonBody(change): JsonBody<SessionChange>,
 ) -> Answer<Json<AgentSession>> {
     caller.allow(Scope::SessionsWrite)?;
-    let title = checked_title(&change.title)?;
-    Ok(Json(told(app.runs.sessions.rename(id, title).await?)))
+    let title = sessions::checked_title(&change.title)?;
+    Ok(Json(sessions::told(app.runs.sessions.rename(id, title).await?)))
 }
 
 /// Puts a conversation away; what is said in its place from then on begins another one
@@ -159,7 +122,7 @@ pub(crate) async fn read_session(
 ) -> Answer<Json<Page<SessionMessage>>> {
     caller.allow(Scope::SessionsRead)?;
     let limit = checked_limit(page.limit, PAGE_LIMIT)?;
-    let after = page.after.as_deref().map(cursor::<i64>).transpose()?;
+    let after = page.after.as_deref().map(sessions::cursor::<i64>).transpose()?;
     let said = app.runs.sessions.messages(id, after, limit).await?;
     let more = said.len() >= limit as usize;
     let next = said.last().filter(|_| more).map(|last| format!("{}.{}", last.place, last.seq));
@@ -177,51 +140,7 @@ pub(crate) async fn say(
     key: OnceKey,
     JsonBody(input): JsonBody<NewInput>,
 ) -> Answer<(StatusCode, Json<Submitted>)> {
-    let caller = caller.allow(Scope::SessionsWrite)?;
-    let once = key.of("session.say", &(id, &input))?;
-    let by = caller.access.principal.clone();
-    let (sender, trust) = (by.to_string(), Trust::Operator);
-    let input = Input { text: input.text, sender, trust, connector: None };
-    let said = app.runs.sessions.say(id, input, once.map(|once| (by, once))).await?;
-    let submitted = Submitted { run: said.run, session: said.session };
-    Ok((StatusCode::CREATED, Json(submitted)))
-}
-
-fn checked_title(title: &str) -> Answer<String> {
-    let title = title.trim();
-    if title.chars().count() > MAX_TITLE_CHARS {
-        let what = format!("title has at most {MAX_TITLE_CHARS} characters");
-        return Err(Refusal::new(ErrorCode::CommonInvalidInput, what));
-    }
-    Ok(palyra_common::text::strip_nul(title).into_owned())
-}
-
-/// A place in a list: a number, and what tells those of the same number apart.
-fn cursor<T: std::str::FromStr>(text: &str) -> Answer<(i64, T)> {
-    let parts = text.split_once('.');
-    let parts = parts.and_then(|(first, rest)| Some((first.parse().ok()?, rest.parse().ok()?)));
-    parts.ok_or_else(no_cursor)
-}
-
-async fn begun_before(app: &App, id: &str) -> Answer<AgentSession> {
-    let gone = |_| Refusal::new(ErrorCode::CommonNotFound, "what was begun before is gone");
-    Ok(told(app.runs.sessions.get(id.parse().map_err(gone)?).await?))
-}
-
-fn told(session: gateway::Session) -> AgentSession {
-    let (channel, conversation) = session.reply_to.unzip();
-    AgentSession {
-        id: session.id,
-        title: session.title,
-        agent: session.agent,
-        surface: session.surface,
-        channel,
-        conversation,
-        run: session.holder,
-        archived_at: session.archived_at,
-        created_at: session.created_at,
-        changed_at: session.changed_at,
-    }
+    Ok((StatusCode::CREATED, Json(sessions::say(&app, &caller, key, id, input).await?)))
 }
 
 fn message(said: gateway::SessionSaid) -> SessionMessage {
