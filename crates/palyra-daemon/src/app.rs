@@ -20,6 +20,7 @@ use tokio::sync::{Mutex, Semaphore};
 use crate::channels::ChannelPlatform;
 use crate::config::{self, Config, Given, Loaded};
 use crate::log::LogHandle;
+use crate::readers::Readers;
 use crate::ready::LastLook;
 use crate::runs::RunPlatform;
 use crate::transport::http::{PerMinute, Rates, Slots};
@@ -52,7 +53,7 @@ pub(crate) struct Parts {
     pub(crate) telemetry: Telemetry,
     pub(crate) tellings: PerMinute,
     /// Of those who read events as they happen.
-    pub(crate) readers: Slots,
+    pub(crate) readers: Readers,
     pub(crate) metrics: PrometheusHandle,
     pub(crate) log: LogHandle,
     pub(crate) place: Place,

@@ -122,7 +122,8 @@ pub(crate) struct HttpConfig {
     /// How many requests per second one credential may make, and twice as many in a burst.
     /// 0: any number.
     pub(crate) requests_per_second: u32,
-    /// How long a request may take to arrive, and then to be answered.
+    /// How long a request may take to arrive, and then to be answered; and how long a client of gRPC
+    /// may take nothing from a stream.
     #[schemars(with = "String")]
     pub(crate) request_timeout: Duration,
     /// How long requests under way may go on when the daemon is asked to stop. Everything else that it
@@ -170,7 +171,8 @@ pub(crate) struct GrpcConfig {
     pub(crate) max_message_bytes: u32,
     /// How many calls one connection may have under way at once.
     pub(crate) max_streams: u32,
-    /// After this a client is asked to make a new connection. Calls under way end first.
+    /// After this a client is asked to make a new connection. Calls under way end first, for which they
+    /// have `http.request_timeout`; streams of runs go on.
     #[schemars(with = "String")]
     pub(crate) max_connection_age: Duration,
 }

@@ -2,6 +2,7 @@
 //! services and stops them again; what they do is in the crates below.
 
 mod acp;
+mod actions;
 mod aftermath;
 mod app;
 mod audit;
@@ -16,6 +17,7 @@ mod folder;
 mod hosts;
 mod log;
 mod metrics;
+mod readers;
 mod ready;
 mod replay;
 mod restore;

@@ -95,6 +95,7 @@ async fn work(
     services.spawn("vault", app.vault.feed().run(until(stopped.clone())));
     services.spawn("runs", engine.run(until(stopped.clone())));
     services.spawn("channels", supervisor.run(until(stopped.clone())));
+    services.spawn("readers", look_after_readers(app.clone(), until(stopped.clone())));
     services.spawn("metrics", metrics::keep_small(app.clone(), until(stopped.clone())));
     services.spawn("reload", reload_when_asked(app.clone(), hangup, until(stopped.clone())));
     let serving = Listeners { tcp: listeners.http, local: listeners.local };
@@ -126,6 +127,13 @@ fn sweeper(app: &App) -> Sweeper {
     rules.extend(palyra_gateway::retention_rules());
     let (db, leases, clock) = (app.db.clone(), app.leases.clone(), app.clock.clone());
     Sweeper::new(db, leases, clock, rules, SWEEP_EVERY).with_blobs(app.blobs.clone())
+}
+
+async fn look_after_readers(app: App, shutdown: impl Future<Output = ()>) {
+    tokio::select! {
+        () = app.readers.look_after(&app) => {}
+        () = shutdown => {}
+    }
 }
 
 fn http_server(app: &App) -> http::Server {

@@ -80,6 +80,7 @@ pub use store::router_rules::StoredRule;
 pub use store::runs::Run;
 pub use store::sessions::Session;
 pub use store::surfaces::StoredSurface;
+pub use store::tape::TapeLine;
 pub use streams::{Follow, Streams};
 pub use surfaces::Surfaces;
 pub use telemetry::{Recorded, Telemetry, TelemetryCounted};

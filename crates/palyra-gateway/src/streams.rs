@@ -17,6 +17,7 @@ use tokio::sync::broadcast;
 use tokio::time::Instant;
 
 use crate::deliveries::are_under_way;
+use crate::store::tape::TapeLine;
 use crate::store::{runs, tape};
 
 #[cfg(test)]
@@ -136,6 +137,61 @@ impl Watched {
     }
 }
 
+/// An event in a form in which somebody watches.
+trait Entry: Sized + Send + 'static {
+    /// Events behind `after`, in order.
+    fn after(
+        tx: &mut Tx<'_>,
+        run: RunId,
+        after: i64,
+        limit: u32,
+    ) -> Result<Vec<Self>, StorageError>;
+
+    /// What is handed over.
+    fn of(entry: TapeEntry) -> Result<Self, StorageError>;
+
+    /// Its number.
+    fn seq(&self) -> i64;
+}
+
+impl Entry for TapeEntry {
+    fn after(
+        tx: &mut Tx<'_>,
+        run: RunId,
+        after: i64,
+        limit: u32,
+    ) -> Result<Vec<Self>, StorageError> {
+        tape::after(tx, run, after, limit)
+    }
+
+    fn of(entry: TapeEntry) -> Result<Self, StorageError> {
+        Ok(entry)
+    }
+
+    fn seq(&self) -> i64 {
+        self.seq
+    }
+}
+
+impl Entry for TapeLine {
+    fn after(
+        tx: &mut Tx<'_>,
+        run: RunId,
+        after: i64,
+        limit: u32,
+    ) -> Result<Vec<Self>, StorageError> {
+        tape::lines_after(tx, run, after, limit)
+    }
+
+    fn of(entry: TapeEntry) -> Result<Self, StorageError> {
+        tape::line(entry)
+    }
+
+    fn seq(&self) -> i64 {
+        self.seq
+    }
+}
+
 /// Where somebody who watches gets the next events from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum At {
@@ -161,18 +217,27 @@ impl Follow {
     /// The next events; empty once the run has ended, nothing that it has sent is under way, and
     /// everything was read. Cancel safe.
     pub async fn next(&mut self) -> Result<Vec<TapeEntry>, StorageError> {
+        self.next_as().await
+    }
+
+    /// The same, as it is passed on. Cancel safe.
+    pub async fn next_lines(&mut self) -> Result<Vec<TapeLine>, StorageError> {
+        self.next_as().await
+    }
+
+    async fn next_as<E: Entry>(&mut self) -> Result<Vec<E>, StorageError> {
         loop {
             match self.at {
                 At::Over => return Ok(Vec::new()),
                 At::Tape => {
-                    let events = self.read().await?;
+                    let events: Vec<E> = self.read().await?;
                     if let Some(last) = events.last() {
-                        self.after = last.seq;
+                        self.after = last.seq();
                         return Ok(events);
                     }
                 }
                 At::End => match self.handed().await {
-                    Some(events) => return Ok(events),
+                    Some(events) => return events.into_iter().map(E::of).collect(),
                     None => self.at = At::Tape,
                 },
             }
@@ -180,10 +245,10 @@ impl Follow {
     }
 
     /// What is on the tape.
-    async fn read(&mut self) -> Result<Vec<TapeEntry>, StorageError> {
+    async fn read<E: Entry>(&mut self) -> Result<Vec<E>, StorageError> {
         let (run, after) = (self.run, self.after);
         let read = move |tx: &mut Tx<'_>| {
-            let (events, place) = (tape::after(tx, run, after, PAGE)?, runs::place(tx, run)?);
+            let (events, place) = (E::after(tx, run, after, PAGE)?, runs::place(tx, run)?);
             // What became of its messages follows the end of a run.
             let more = match place {
                 Some((_, phase)) if !is_final(phase) => true,

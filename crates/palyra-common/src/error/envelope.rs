@@ -42,6 +42,13 @@ impl StableErrorEnvelope {
         Self { details: Some(details), ..self }
     }
 
+    /// The same without its details, and with at most so many characters of its message.
+    #[must_use]
+    pub fn shortened(&self, chars: usize) -> Self {
+        let message = self.message.chars().take(chars).collect();
+        Self { message, details: None, ..self.clone() }
+    }
+
     /// The wire value of the code.
     pub fn code(&self) -> &str {
         &self.code

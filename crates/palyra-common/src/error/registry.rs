@@ -173,6 +173,10 @@ error_codes! {
         means: "there are more requests than are accepted at once",
         hint: "Wait a moment and try again, with fewer requests at the same time.";
 
+    StreamSlowReader = "stream/slow_reader", Retryable,
+        means: "the reader of a stream took nothing from it for longer than is allowed, so it was ended",
+        hint: "Nothing is lost: attach again after the entry that the message names. Take what comes at once, and do what takes long elsewhere; or raise `http.request_timeout`.";
+
     VaultNoKey = "vault/no_key", Final,
         means: "the master key cannot be had, so secrets cannot be read or written",
         hint: "Give the key back to its source (key file, keyring, passphrase or command); everything else works without it. If the key is lost, its secrets are lost: delete them and set them again.";

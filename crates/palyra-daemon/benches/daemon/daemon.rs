@@ -27,7 +27,7 @@ pub(crate) fn palyrad(folder: &Path) -> Builder {
 pub(crate) struct Daemon {
     pub(crate) process: Process,
     pub(crate) http: SocketAddr,
-    running: Running,
+    pub(crate) running: Running,
 }
 
 impl Daemon {
@@ -40,9 +40,17 @@ impl Daemon {
         Self { http: running.http.parse().unwrap(), process, running }
     }
 
+    /// The same with a configuration.
+    pub(crate) fn with_config(folder: &Path, config: &str) -> Self {
+        let data_dir = folder.join("data");
+        palyra_testkit::fs::private_dir(&data_dir).unwrap();
+        std::fs::write(data_dir.join("palyra.toml"), config).unwrap();
+        Self::start(folder)
+    }
+
     /// A token that may look at everything.
     pub(crate) fn token(&self) -> String {
-        let scopes = ["status:read", "metrics:read", "secrets:read", "audit:read"];
+        let scopes = ["status:read", "metrics:read", "secrets:read", "audit:read", "sessions:read"];
         let made =
             self.local("POST /admin/v1/tokens", &json!({ "name": "bench", "scopes": scopes }));
         made["secret"].as_str().unwrap().to_owned()
@@ -62,7 +70,7 @@ impl Daemon {
     }
 
     /// As the local owner.
-    fn local(&self, what: &str, body: &Value) -> Value {
+    pub(crate) fn local(&self, what: &str, body: &Value) -> Value {
         let body = if body.is_null() { String::new() } else { body.to_string() };
         let stream = UnixStream::connect(&self.running.socket).unwrap();
         stream.set_read_timeout(Some(LIMIT)).unwrap();

@@ -8,12 +8,15 @@
 )]
 
 mod bare;
+mod bare_stream;
 mod binaries;
 mod daemon;
 mod http;
 mod idle;
 mod load;
 mod proc;
+mod proto;
+mod run_stream;
 mod start;
 
 /// Together they may make more requests than any machine answers: 500 per second each.
@@ -23,6 +26,9 @@ fn main() {
     let arguments: Vec<String> = std::env::args().collect();
     if let Some(size) = bare::asked_for(&arguments) {
         return bare::serve(size);
+    }
+    if let Some(tape) = bare_stream::asked_for(&arguments) {
+        return bare_stream::serve(&tape);
     }
     // `cargo test --benches` only wants to know that it builds.
     if arguments.iter().any(|argument| argument == "--test") {
@@ -38,6 +44,7 @@ fn main() {
     let status = daemon.status(token);
     let bare = bare::Bare::start(status.len());
     http::run(&daemon, &tokens, &bare);
+    run_stream::run(folder.path());
     // A daemon that has not been under load: memory that the load took may not come back.
     drop(daemon);
     let daemon = daemon::Daemon::start(folder.path());

@@ -21,6 +21,7 @@ use crate::config::{Config, Given, Loaded};
 use crate::failure::Failure;
 use crate::hosts;
 use crate::log::LogHandle;
+use crate::readers::Readers;
 use crate::ready::LastLook;
 use crate::runs::{RunParts, RunPlatform};
 use crate::transport::http::{PerMinute, Rates, Slots};
@@ -90,7 +91,7 @@ pub(crate) async fn open(start: Start, data_dir: &Path) -> Result<Opened, Failur
         requests: Semaphore::new(config.http.max_requests as usize),
         rates: Rates::new(config.http.requests_per_second),
         slots: Slots::new(config.http.max_requests_per_principal),
-        readers: Slots::new(config.http.max_requests_per_principal),
+        readers: Readers::new(Slots::new(config.http.max_requests_per_principal)),
         telemetry: Telemetry::new(db.clone(), clock.clone()),
         tellings: PerMinute::new(EVENTS_PER_MINUTE, "events of one login"),
         metrics,

@@ -19,11 +19,13 @@ mod sse;
 mod unread;
 
 pub(crate) use api::{openapi, router};
-pub(crate) use caller::bearer_secret;
+pub(crate) use caller::{Caller, bearer_secret};
 pub(crate) use connection::ConnectionOptions;
+pub(crate) use door::Door;
 pub(crate) use limits::{PerMinute, Rates};
+pub(crate) use once::{OnceKey, carry_out};
 pub(crate) use page::login_link;
-pub(crate) use refusal::Refusal;
+pub(crate) use refusal::{Answer, Refusal, status_of};
 pub(crate) use server::{Listeners, Server};
 pub(crate) use slots::{Slot, Slots};
 

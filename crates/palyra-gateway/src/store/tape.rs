@@ -119,6 +119,21 @@ struct Written<'a> {
     event: &'a TapeEvent,
 }
 
+/// An event as it is passed on to whoever does not look into it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct TapeLine {
+    /// Its number: larger than those of all events before it.
+    pub seq: i64,
+    /// When it was written down.
+    pub at: Timestamp,
+    /// What happened.
+    pub kind: String,
+    /// The rest of it, as JSON.
+    pub payload: String,
+    /// The version of its shape.
+    pub schema: u32,
+}
+
 /// An event as it is written.
 #[derive(Debug, Clone)]
 pub(crate) struct Line {
@@ -185,6 +200,38 @@ pub(crate) fn after(
     limit: u32,
 ) -> Result<Vec<TapeEntry>, StorageError> {
     tx.query(&AFTER, params![text(run), after, limit], read)
+}
+
+/// The same, as it is passed on.
+pub(crate) fn lines_after(
+    tx: &mut Tx<'_>,
+    run: RunId,
+    after: i64,
+    limit: u32,
+) -> Result<Vec<TapeLine>, StorageError> {
+    tx.query(&AFTER, params![text(run), after, limit], |row| {
+        let (seq, at, written) = (row.get(0)?, row.get(1)?, row.get::<String>(2)?);
+        as_line(seq, at, &written)
+    })
+}
+
+/// An event as it is passed on.
+pub(crate) fn line(entry: TapeEntry) -> Result<TapeLine, StorageError> {
+    let written = super::to_json(&Written { v: SCHEMA, event: &entry.event })?;
+    as_line(entry.seq, entry.at, &written)
+}
+
+fn as_line(seq: i64, at: Timestamp, written: &str) -> Result<TapeLine, StorageError> {
+    let other = || StorageError::InvalidValue { what: "an event has another form".to_owned() };
+    let (schema, kind, payload) = taken_apart(written).ok_or_else(other)?;
+    Ok(TapeLine { seq, at, kind: kind.to_owned(), payload: payload.to_owned(), schema })
+}
+
+/// What [`Written`] puts together, in its order: so nobody reads a text only to write it again.
+fn taken_apart(written: &str) -> Option<(u32, &str, &str)> {
+    let (schema, rest) = written.strip_prefix("{\"v\":")?.split_once(",\"kind\":\"")?;
+    let (kind, rest) = rest.split_once("\",\"payload\":")?;
+    Some((schema.parse().ok()?, kind, rest.strip_suffix('}')?))
 }
 
 /// The events behind `after` that the state of a run is made of.
@@ -334,3 +381,6 @@ fn read(row: &Row<'_>) -> Result<TapeEntry, StorageError> {
     // The version beside the event is passed over: there is one so far.
     Ok(TapeEntry { seq: row.get(0)?, at: row.get(1)?, event: from_text(&row.get::<String>(2)?)? })
 }
+
+#[cfg(test)]
+mod tests;

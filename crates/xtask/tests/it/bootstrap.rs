@@ -189,6 +189,7 @@ fn environments_of_python_are_installed_outside_of_the_repository() {
     for (what, folder) in [
         ("schemathesis", Machine::schemathesis as fn(&Machine) -> _),
         ("model-sdks", Machine::model_sdks),
+        ("grpc-clients", Machine::grpc_clients),
     ] {
         let machine = Machine::complete();
         let folder = folder(&machine);

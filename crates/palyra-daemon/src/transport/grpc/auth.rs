@@ -6,19 +6,21 @@ use std::task::{Context, Poll};
 
 use axum::http::{HeaderValue, Request, Response, header};
 use http_body_util::BodyExt;
-use palyra_common::{ErrorCode, StableErrorEnvelope};
-use palyra_identity::Access;
+use palyra_common::ErrorCode;
 use tonic::body::Body;
 use tonic::{Code, Status};
 use tower::{Layer, Service};
 
+use super::gateway::RUN_STREAM;
+use super::incoming::Peer;
+use super::refused::{completed, refusal};
 use crate::app::App;
-use crate::transport::http::{Refusal, Slot};
+use crate::transport::http::{Answer, Caller, Door, Refusal, Slot, bearer_secret};
 
 const HEALTH: &str = "/grpc.health.v1.Health/";
 const REFLECTION: &str = "/grpc.reflection.";
 
-/// Puts the caller's [`Access`] into each request, or refuses it.
+/// Puts the [`Caller`] into each request, or refuses it; and bounds how long an answer may take.
 #[derive(Clone)]
 pub(super) struct AuthLayer(App);
 
@@ -60,21 +62,42 @@ where
         // The one that was polled is ready; the clone is for the call after this.
         let mut inner = std::mem::replace(&mut self.inner, next);
         let app = self.app.clone();
+        let limit = app.config().http.request_timeout;
         Box::pin(async move {
-            let mut held = None;
-            if needs_login(&app, request.uri().path()) {
-                let bearer = request.headers().get(header::AUTHORIZATION).cloned();
-                match authenticate(&app, bearer).await {
-                    Ok((access, slot)) => {
-                        request.extensions_mut().insert(access);
-                        held = slot;
+            let answer = async move {
+                let mut held = None;
+                let path = request.uri().path();
+                // Whoever follows a run has a place among those who read, as over HTTP.
+                let follows = path == RUN_STREAM;
+                if needs_login(&app, path) {
+                    let bearer = request.headers().get(header::AUTHORIZATION).cloned();
+                    let peer = request.extensions().get::<Peer>().cloned();
+                    match admitted(&app, bearer, peer).await {
+                        Ok((caller, slot)) => {
+                            request.extensions_mut().insert(caller);
+                            held = slot.filter(|_| !follows);
+                        }
+                        Err(refused) => return Ok(refusal(&refused).into_http()),
                     }
-                    Err(envelope) => return Ok(refused(&envelope).into_http()),
                 }
-            }
-            let response = inner.call(request).await?;
-            Ok(response.map(|body| holding(body, held)))
+                let response = inner.call(request).await?;
+                Ok(with_stable_code(response).map(|body| holding(body, held)))
+            };
+            // A stream is answered at once, and then goes on.
+            tokio::time::timeout(limit.into(), answer).await.unwrap_or_else(|_| {
+                let what =
+                    format!("the call was not done within {limit}; see http.request_timeout");
+                Ok(refusal(&Refusal::new(ErrorCode::HttpSlow, what)).into_http())
+            })
         })
+    }
+}
+
+/// Gives what the transport refuses by itself its stable code.
+fn with_stable_code(response: Response<Body>) -> Response<Body> {
+    match Status::from_header_map(response.headers()) {
+        Some(status) if status.code() != Code::Ok => completed(status).into_http(),
+        Some(_) | None => response,
     }
 }
 
@@ -93,38 +116,23 @@ fn needs_login(app: &App, path: &str) -> bool {
     !path.starts_with(HEALTH) && !open_reflection
 }
 
-async fn authenticate(
+async fn admitted(
     app: &App,
     bearer: Option<HeaderValue>,
-) -> Result<(Access, Option<Slot>), StableErrorEnvelope> {
-    let refuse = |code, what: &str| Err(StableErrorEnvelope::new(code, what));
+    peer: Option<Peer>,
+) -> Answer<(Caller, Option<Slot>)> {
+    let refuse = |code, what: &str| Err(Refusal::new(code, what));
     let Some(bearer) = bearer else {
         return refuse(ErrorCode::AuthRequired, "this needs an API token");
     };
-    let secret = bearer.to_str().ok().and_then(crate::transport::http::bearer_secret);
-    let Some(secret) = secret else {
+    let Some(secret) = bearer.to_str().ok().and_then(bearer_secret) else {
         return refuse(ErrorCode::AuthInvalid, "the header is not a bearer token");
     };
-    let access = app.identity.authenticate_token(secret).await.map_err(|error| error.envelope())?;
-    let busy = |refusal: Refusal| refusal.envelope().clone();
-    app.rates.admit(&access).map_err(busy)?;
-    let slot = app.slots.take(&access).map_err(busy)?;
-    Ok((access, slot))
-}
-
-/// An error with the nearest code of gRPC. The stable code stands in the message.
-pub(super) fn refused(envelope: &StableErrorEnvelope) -> Status {
-    let code = match envelope.known_code() {
-        Some(
-            ErrorCode::AuthRequired
-            | ErrorCode::AuthInvalid
-            | ErrorCode::AuthExpired
-            | ErrorCode::AuthRevoked,
-        ) => Code::Unauthenticated,
-        Some(ErrorCode::AuthForbidden) => Code::PermissionDenied,
-        Some(ErrorCode::HttpBusy) => Code::ResourceExhausted,
-        _ if envelope.retryable() => Code::Unavailable,
-        _ => Code::Internal,
+    let Some(peer) = peer else {
+        return refuse(ErrorCode::AuthRequired, "the call came through no connection");
     };
-    Status::new(code, format!("{envelope}: {}", envelope.recovery_hint()))
+    let access = app.identity.authenticate_token(secret).await?;
+    app.rates.admit(&access)?;
+    let slot = app.slots.take(&access)?;
+    Ok((Caller::new(access, Door::Grpc(peer.address)), slot))
 }

@@ -1,8 +1,10 @@
 //! Connections, no more than are allowed at once, and none that only holds its place.
 
 use std::io;
+use std::net::SocketAddr;
 use std::pin::Pin;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::task::{Context, Poll};
 use std::time::Duration;
 
@@ -10,6 +12,7 @@ use futures_util::Stream;
 use futures_util::stream::unfold;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::net::{TcpListener, TcpStream};
+use tokio::time::{Instant, Sleep};
 use tonic::transport::server::Connected;
 
 use crate::transport::patient::Patient;
@@ -21,20 +24,29 @@ const ACCEPT_PAUSE: Duration = Duration::from_millis(100);
 /// What every client of HTTP/2 sends first has this many bytes.
 const PREFACE_BYTES: usize = 24;
 
+/// How long connections may last.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Ages {
+    /// After this, no new calls are taken on a connection.
+    pub(super) age: Duration,
+    /// How long the calls that are under way by then may go on. Streams of runs last longer.
+    pub(super) patience: Duration,
+}
+
 /// The next connection, each time there is room for one. Those who come too early wait in the
-/// queue of the operating system. Whoever does not say what every client says first `within` this
-/// time, or soon when others wait, is cut off; later silence is noticed by the keepalive of HTTP/2.
+/// queue of the operating system. Whoever does not say what every client says first in time, or soon
+/// when others wait, is cut off; later silence is noticed by the keepalive of HTTP/2.
 pub(super) fn incoming(
     listener: TcpListener,
     limit: usize,
-    within: Duration,
+    ages: Ages,
 ) -> impl Stream<Item = io::Result<Counted>> {
     let room = Room::new("gRPC", "http.max_connections", limit);
     unfold((listener, room), move |(listener, room)| async move {
         let place = room.enter().await?;
-        let stream = loop {
+        let (stream, address) = loop {
             match listener.accept().await {
-                Ok((stream, _)) => break stream,
+                Ok(accepted) => break accepted,
                 Err(error) => {
                     tracing::warn!(%error, "a gRPC connection could not be accepted");
                     tokio::time::sleep(ACCEPT_PAUSE).await;
@@ -46,14 +58,37 @@ pub(super) fn incoming(
         let wanted = place.is_wanted(Arc::default());
         let due = async move {
             tokio::select! {
-                () = tokio::time::sleep(within) => {}
+                () = tokio::time::sleep(ages.patience) => {}
                 () = wanted => {}
             }
         };
         let preface = Some(Preface { missing: PREFACE_BYTES, due: Box::pin(due) });
-        let stream = Patient::new(stream, within);
-        Some((Ok(Counted { stream, preface, _place: place }), (listener, room)))
+        let stream = Patient::new(stream, ages.patience);
+        let peer = Peer { address, streams: Arc::default() };
+        let end = End {
+            due: Box::pin(tokio::time::sleep(ages.age + ages.patience)),
+            patience: ages.patience,
+            taken: None,
+        };
+        Some((Ok(Counted { stream, preface, peer, end, _place: place }), (listener, room)))
     })
+}
+
+/// Whose connection it is.
+#[derive(Debug, Clone)]
+pub(super) struct Peer {
+    pub(super) address: SocketAddr,
+    pub(super) streams: Arc<Streams>,
+}
+
+/// The streams of runs on a connection.
+#[derive(Debug, Default)]
+pub(super) struct Streams {
+    pub(super) open: AtomicU64,
+    /// Those whose client has not taken what was handed over last.
+    pub(super) stuck: AtomicU64,
+    /// How often something was taken, or waited for.
+    pub(super) taken: AtomicU64,
 }
 
 /// A connection that counts for as long as it lasts.
@@ -61,12 +96,38 @@ pub(super) struct Counted {
     stream: Patient<TcpStream>,
     /// Nothing once it has arrived.
     preface: Option<Preface>,
+    peer: Peer,
+    end: End,
     _place: Place,
 }
 
 struct Preface {
     missing: usize,
     due: Pin<Box<dyn Future<Output = ()> + Send>>,
+}
+
+/// When a connection ends that is older than it may be, and holds only its place.
+struct End {
+    due: Pin<Box<Sleep>>,
+    patience: Duration,
+    /// How much had been taken when all of its streams were found stuck.
+    taken: Option<u64>,
+}
+
+impl End {
+    fn poll(&mut self, streams: &Streams, cx: &mut Context<'_>) -> io::Result<()> {
+        while self.due.as_mut().poll(cx).is_ready() {
+            let count = |counter: &AtomicU64| counter.load(Ordering::Relaxed);
+            let (open, taken) = (count(&streams.open), count(&streams.taken));
+            let is_stuck = open == count(&streams.stuck);
+            if open == 0 || (is_stuck && self.taken == Some(taken)) {
+                return Err(io::ErrorKind::TimedOut.into());
+            }
+            self.taken = is_stuck.then_some(taken);
+            self.due.as_mut().reset(Instant::now() + self.patience);
+        }
+        Ok(())
+    }
 }
 
 impl Counted {
@@ -84,9 +145,11 @@ impl Counted {
 }
 
 impl Connected for Counted {
-    type ConnectInfo = ();
+    type ConnectInfo = Peer;
 
-    fn connect_info(&self) {}
+    fn connect_info(&self) -> Peer {
+        self.peer.clone()
+    }
 }
 
 impl AsyncRead for Counted {
@@ -99,6 +162,8 @@ impl AsyncRead for Counted {
         let polled = Pin::new(&mut self.stream).poll_read(cx, buf);
         let read = polled.is_ready().then(|| buf.filled().len() - before);
         self.expect_preface(read, cx)?;
+        let Self { end, peer, .. } = &mut *self;
+        end.poll(&peer.streams, cx)?;
         polled
     }
 }

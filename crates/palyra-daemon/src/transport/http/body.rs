@@ -14,6 +14,7 @@ use palyra_common::text::without_quotations;
 use serde::de::DeserializeOwned;
 
 use super::refusal::{Answer, Refusal};
+use crate::actions::no_cursor;
 use crate::app::App;
 
 /// A JSON body.
@@ -132,11 +133,6 @@ impl<T: DeserializeOwned> FromRequestParts<App> for QueryOf<T> {
             Refusal::new(ErrorCode::HttpMalformed, without_quotations(&what))
         })
     }
-}
-
-/// What was given to go on from is nothing that a list gave.
-pub(crate) fn no_cursor() -> Refusal {
-    Refusal::new(ErrorCode::CommonInvalidInput, palyra_gateway::NO_CURSOR)
 }
 
 /// What stands in the path.

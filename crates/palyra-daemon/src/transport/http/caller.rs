@@ -50,6 +50,11 @@ pub(crate) struct Caller {
 }
 
 impl Caller {
+    /// Whoever was let in through `door`.
+    pub(crate) fn new(access: Access, door: Door) -> Self {
+        Self { access, door }
+    }
+
     /// Refuses unless the credential has `scope`.
     pub(crate) fn allow(self, scope: Scope) -> Answer<Self> {
         self.access.require(scope)?;
@@ -91,7 +96,9 @@ impl FromRequestParts<App> for Caller {
         let door = door.ok_or_else(|| Refusal::new(ErrorCode::AuthRequired, "no door"))?;
         let access = match door {
             Door::Local => app.identity.local_owner(),
-            Door::Tcp(_) => authenticate(app, &parts.method, &parts.headers).await?,
+            Door::Tcp(_) | Door::Grpc(_) => {
+                authenticate(app, &parts.method, &parts.headers).await?
+            }
         };
         app.rates.admit(&access)?;
         let slot = app.slots.take(&access)?;

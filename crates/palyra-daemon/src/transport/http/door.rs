@@ -9,6 +9,8 @@ pub(crate) enum Door {
     Local,
     /// TCP, from this address.
     Tcp(SocketAddr),
+    /// gRPC, from this address.
+    Grpc(SocketAddr),
 }
 
 impl Door {
@@ -17,6 +19,7 @@ impl Door {
         match self {
             Self::Local => "socket".into(),
             Self::Tcp(address) => format!("http:{}", address.ip()),
+            Self::Grpc(address) => format!("grpc:{}", address.ip()),
         }
     }
 }

@@ -74,7 +74,7 @@ async fn admitted(app: &App, mut request: Request, next: Next) -> Answer<Respons
     let _permit = match request.extensions().get::<Door>() {
         // The owner must get in when nobody else does; http.max_local_connections bounds it.
         Some(Door::Local) => None,
-        Some(Door::Tcp(_)) | None => {
+        Some(Door::Tcp(_) | Door::Grpc(_)) | None => {
             let hosts = app.hosts.load();
             check_host(&hosts, &request)?;
             check_origin(&hosts, &request)?;

@@ -18,7 +18,7 @@ const KEY: HeaderName = HeaderName::from_static("idempotency-key");
 const REPLAYED: HeaderName = HeaderName::from_static("idempotency-replayed");
 
 /// The key of a request, if it has one.
-#[derive(Debug, utoipa::IntoParams)]
+#[derive(Debug, Clone, utoipa::IntoParams)]
 #[into_params(parameter_in = Header)]
 pub(crate) struct OnceKey {
     /// Names this request, for a day: sent again with the same key and body, by the same principal,
@@ -28,6 +28,16 @@ pub(crate) struct OnceKey {
 }
 
 impl OnceKey {
+    /// The key that a request names, if it names one.
+    pub(crate) fn named(key: Option<&str>) -> Answer<Self> {
+        let refused = || {
+            let what = format!("idempotency_key has 1 to {MAX_KEY_CHARS} visible characters");
+            Refusal::new(ErrorCode::CommonInvalidInput, what)
+        };
+        let key = key.map(|key| Key::parse(key).ok_or_else(refused)).transpose()?;
+        Ok(Self { key })
+    }
+
     /// Refuses a key where nothing may be kept of a request: `what` tells of what it holds.
     pub(crate) fn none_with(&self, what: &str) -> Answer<()> {
         let refused = || {

@@ -27,7 +27,7 @@ impl Refusal {
     }
 
     pub(crate) fn status(&self) -> StatusCode {
-        self.0.known_code().map_or(StatusCode::INTERNAL_SERVER_ERROR, status)
+        self.0.known_code().map_or(StatusCode::INTERNAL_SERVER_ERROR, status_of)
     }
 }
 
@@ -107,7 +107,7 @@ impl IntoResponse for Refusal {
 use {ErrorCode as C, StatusCode as S};
 
 /// The status of each code.
-fn status(code: C) -> S {
+pub(crate) fn status_of(code: C) -> S {
     match code {
         C::CommonInvalidInput | C::HttpMalformed => S::BAD_REQUEST,
         C::ConfigInvalid | C::ConfigUnknownKey => S::BAD_REQUEST,
@@ -126,6 +126,7 @@ fn status(code: C) -> S {
         C::HttpMediaType => S::UNSUPPORTED_MEDIA_TYPE,
         C::HttpSlow => S::REQUEST_TIMEOUT,
         C::HttpBusy | C::ChannelQueueFull | C::NetBusy => S::TOO_MANY_REQUESTS,
+        C::StreamSlowReader => S::TOO_MANY_REQUESTS,
         C::NetTimeout => S::GATEWAY_TIMEOUT,
         C::NetNoAddress | C::NetUnreachable | C::NetTls | C::NetBrokeOff => S::BAD_GATEWAY,
         C::NetTooLarge | C::NetBadAnswer | C::NetRedirectRefused => S::BAD_GATEWAY,

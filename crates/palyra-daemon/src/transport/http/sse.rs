@@ -6,7 +6,6 @@
 //! of the last event.
 
 use std::convert::Infallible;
-use std::time::Duration;
 
 use axum::body::{Body, Bytes};
 use axum::extract::FromRequestParts;
@@ -17,20 +16,14 @@ use futures_util::future::BoxFuture;
 use futures_util::{Stream, stream};
 use palyra_common::ErrorCode;
 use palyra_common::runtime_contracts::Scope;
-use palyra_identity::{Access, Credential};
+use palyra_identity::Access;
 use serde::Serialize;
 use tokio::sync::watch;
-use tokio::time::Instant;
 
 use super::refusal::{Answer, Refusal};
-use super::slots::Slot;
 use crate::app::App;
+use crate::readers::{Reading, Told};
 
-/// How often it is looked whether the credential still counts: as soon as a revocation is to.
-const LOOK_EVERY: Duration = Duration::from_secs(1);
-/// How often something is sent where nothing happens, so that either side notices that the other has
-/// gone.
-const BREATHE_EVERY: Duration = Duration::from_secs(15);
 /// A comment, which readers pass over.
 const BREATH: &str = ":\n\n";
 
@@ -90,18 +83,15 @@ pub(crate) struct Reader {
 
 struct Open<S> {
     source: S,
-    reader: Reader,
-    looked: Instant,
-    breathed: Instant,
-    _slot: Option<Slot>,
+    reading: Reading,
+    ending: Ending,
 }
 
 /// The answer that events come through.
 pub(crate) fn answer(source: impl Source, reader: Reader) -> Answer<Response> {
-    let slot = reader.app.readers.take(&reader.access)?;
-    let now = Instant::now();
-    let open = Open { source, reader, looked: now, breathed: now, _slot: slot };
-    let body = Body::from_stream(pieces(open));
+    let Reader { app, access, scope, ending } = reader;
+    let reading = app.readers.enter(&access, scope)?;
+    let body = Body::from_stream(pieces(Open { source, reading, ending }));
     Ok(([(header::CONTENT_TYPE, "text/event-stream")], body).into_response())
 }
 
@@ -114,45 +104,15 @@ fn pieces<S: Source>(open: Open<S>) -> impl Stream<Item = Result<Bytes, Infallib
 
 impl<S: Source> Open<S> {
     async fn piece(&mut self) -> Option<String> {
-        match self.next().await {
-            Some(piece) => piece,
-            None => self.source.cut_off(),
+        tokio::select! {
+            biased;
+            _ = self.ending.0.wait_for(|ending| *ending) => {}
+            told = self.reading.told() => match told {
+                Told::Breathe => return Some(BREATH.to_owned()),
+                Told::Refused(_) => {}
+            },
+            found = self.source.next() => return found,
         }
+        self.source.cut_off()
     }
-
-    /// The next piece, or the end. Nothing: it is cut off.
-    async fn next(&mut self) -> Option<Option<String>> {
-        let Self { source, reader, looked, breathed, .. } = self;
-        let mut next = source.next();
-        loop {
-            let found = tokio::select! {
-                biased;
-                _ = reader.ending.0.wait_for(|ending| *ending) => return None,
-                found = &mut next => match found {
-                    Some(found) => Some(found),
-                    None => return Some(None),
-                },
-                () = tokio::time::sleep_until(*looked + LOOK_EVERY) => None,
-            };
-            if looked.elapsed() >= LOOK_EVERY {
-                *looked = Instant::now();
-                if !is_welcome(reader).await {
-                    return None;
-                }
-            }
-            if found.is_some() || breathed.elapsed() >= BREATHE_EVERY {
-                *breathed = Instant::now();
-                return Some(Some(found.unwrap_or_else(|| BREATH.to_owned())));
-            }
-        }
-    }
-}
-
-async fn is_welcome(reader: &Reader) -> bool {
-    let Reader { app, access, scope, .. } = reader;
-    if access.credential == Credential::LocalOwner {
-        return true;
-    }
-    let access = app.identity.look_again(access).await;
-    access.and_then(|access| access.require(*scope)).is_ok()
 }

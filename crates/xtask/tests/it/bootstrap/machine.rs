@@ -50,6 +50,7 @@ impl Machine {
             "scripts/model-sdks.txt",
             "scripts/openai-npm/package.json",
             "scripts/openai-npm/package-lock.json",
+            "scripts/grpc-clients.txt",
             "Cargo.toml",
         ] {
             let original = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").join(file);
@@ -72,7 +73,8 @@ impl Machine {
         machine.python("3.10.4");
         // Into which npm installs nothing but its mark.
         machine.stub("bin/npm", "[ ! -e \"$MACHINE/offline\" ]");
-        for folder in [machine.schemathesis(), machine.model_sdks(), machine.openai_npm()] {
+        let kept = [machine.schemathesis(), machine.model_sdks(), machine.grpc_clients()];
+        for folder in kept.into_iter().chain([machine.openai_npm()]) {
             fs::create_dir_all(&folder).unwrap();
             fs::write(folder.join("complete"), "").unwrap();
         }
@@ -121,6 +123,11 @@ impl Machine {
     /// Where the environment of the packages of OpenAI and Anthropic is.
     pub(crate) fn model_sdks(&self) -> PathBuf {
         self.environment("model-sdks", "openai==")
+    }
+
+    /// Where the environment of the gRPC of Python is.
+    pub(crate) fn grpc_clients(&self) -> PathBuf {
+        self.environment("grpc-clients", "grpcio==")
     }
 
     /// Where the package of OpenAI for Node is.

@@ -7,6 +7,7 @@ use palyra_common::{ErrorCode, TokenId};
 use palyra_identity::{self as identity, Made};
 use serde::Deserialize;
 
+use crate::actions::checked_limit;
 use crate::app::App;
 use crate::transport::http::body::{JsonBody, PathOf, QueryOf};
 use crate::transport::http::caller::Caller;
@@ -82,13 +83,6 @@ pub(crate) async fn revoke_token(
     // A token may revoke itself, whatever else it may do.
     app.identity.revoke_token(&caller.access, id, &caller.origin()).await?;
     Ok(Json(token(app.identity.token(&caller.access, id).await?)))
-}
-
-pub(crate) fn checked_limit(limit: Option<u32>, most: u32) -> Answer<u32> {
-    match limit.unwrap_or(most) {
-        limit if (1..=most).contains(&limit) => Ok(limit),
-        _ => Err(Refusal::new(ErrorCode::HttpMalformed, format!("limit is from 1 to {most}"))),
-    }
 }
 
 fn token(token: identity::Token) -> Token {

@@ -11,7 +11,7 @@ use palyra_gateway as gateway;
 use serde::Deserialize;
 use serde_json::Value;
 
-use super::access::checked_limit;
+use crate::actions::checked_limit;
 use crate::app::App;
 use crate::audit;
 use crate::transport::http::body::{JsonBody, PathOf, QueryOf};

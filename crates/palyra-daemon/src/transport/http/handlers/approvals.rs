@@ -2,12 +2,10 @@ use axum::Json;
 use axum::extract::State;
 use palyra_common::api::{Approval, ApprovalDecision, Page};
 use palyra_common::ids::ApprovalId;
-use palyra_common::runtime_contracts::{ApprovalState, Scope};
-use palyra_gateway::{self as gateway, shown_approval};
-use palyra_storage::approval::PAGE_LIMIT;
+use palyra_common::runtime_contracts::ApprovalState;
 use serde::Deserialize;
 
-use super::access::checked_limit;
+use crate::actions::approvals;
 use crate::app::App;
 use crate::transport::http::body::{JsonBody, PathOf, QueryOf};
 use crate::transport::http::caller::Caller;
@@ -35,9 +33,8 @@ pub(crate) async fn list_approvals(
     caller: Caller,
     QueryOf(of): QueryOf<ApprovalsOf>,
 ) -> Answer<Json<Page<Approval>>> {
-    caller.allow(Scope::ApprovalsRead)?;
-    let limit = checked_limit(of.limit, PAGE_LIMIT)?;
-    Ok(Json(app.runs.approvals.page(of.after, of.state, limit).await?))
+    let page = approvals::list(&app, &caller, (of.after, of.state), of.limit).await?;
+    Ok(Json(page))
 }
 
 /// One question
@@ -49,8 +46,7 @@ pub(crate) async fn show_approval(
     caller: Caller,
     PathOf(id): PathOf<ApprovalId>,
 ) -> Answer<Json<Approval>> {
-    caller.allow(Scope::ApprovalsRead)?;
-    Ok(Json(shown_approval(app.runs.approvals.get(id).await?)?))
+    Ok(Json(approvals::get(&app, &caller, id).await?))
 }
 
 /// Answers a question; of several who answer at once one wins
@@ -63,7 +59,5 @@ pub(crate) async fn decide_approval(
     PathOf(id): PathOf<ApprovalId>,
     JsonBody(decision): JsonBody<ApprovalDecision>,
 ) -> Answer<Json<Approval>> {
-    let caller = caller.allow(Scope::ApprovalsDecide)?;
-    let (answer, note) = gateway::Answer::of(id, decision, &caller.actor(), app.clock.now())?;
-    Ok(Json(shown_approval(app.runs.approvals.decide(id, answer, Some(note)).await?)?))
+    Ok(Json(approvals::decide(&app, &caller, id, decision).await?))
 }

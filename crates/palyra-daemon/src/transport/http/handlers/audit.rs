@@ -7,7 +7,7 @@ use palyra_common::time::Timestamp;
 use palyra_storage::journal::{Filter, Order, PAGE_LIMIT, Recorded};
 use serde::Deserialize;
 
-use super::access::checked_limit;
+use crate::actions::checked_limit;
 use crate::app::App;
 use crate::transport::http::body::QueryOf;
 use crate::transport::http::caller::Caller;

@@ -6,7 +6,7 @@ use palyra_common::runtime_contracts::{AuxiliaryPurpose, AuxiliaryTaskState, Sco
 use palyra_gateway as gateway;
 use serde::Deserialize;
 
-use super::access::checked_limit;
+use crate::actions::checked_limit;
 use crate::app::App;
 use crate::transport::http::body::QueryOf;
 use crate::transport::http::caller::Caller;

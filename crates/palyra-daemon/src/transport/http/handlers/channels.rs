@@ -14,7 +14,7 @@ use palyra_storage::once::Made;
 use serde::Deserialize;
 use serde_json::Value;
 
-use super::access::checked_limit;
+use crate::actions::checked_limit;
 use crate::app::App;
 use crate::audit;
 use crate::channels::{ChannelPlatform, Look};

@@ -11,6 +11,7 @@ use palyra_common::time::Clock;
 use palyra_identity::Access;
 use palyra_storage::events::{self, Event};
 use palyra_storage::{Database, StorageError, Subscription};
+use tokio::sync::watch;
 
 use super::runs::FollowFrom;
 use crate::app::App;
@@ -21,8 +22,6 @@ use crate::transport::http::sse::{self, Ending, LastEvent, Reader};
 
 /// Events that are read at once.
 const PAGE: u32 = 200;
-/// How often to look without having been told.
-const LOOK_EVERY: std::time::Duration = std::time::Duration::from_secs(5);
 /// Told to a reader who was away for so long that something is not kept any more.
 const PRUNED: &str = "feed.pruned";
 
@@ -49,15 +48,18 @@ pub(crate) async fn follow_events(
         None => events::newest(&app.db).await?,
     };
     let (db, told, clock) = (app.db.clone(), app.db.subscribe(events::TOPIC), app.clock.clone());
+    let newest = app.readers.newest();
     // Whoever loses the connection before anything has happened comes back from here.
     let place = asked.is_none().then(|| format!("id: {seen}\n\n"));
-    let source = Feed { db, told, clock, access: caller.access.clone(), seen, place };
+    let source = Feed { db, told, newest, clock, access: caller.access.clone(), seen, place };
     sse::answer(source, Reader { app, access: caller.access, scope, ending })
 }
 
 struct Feed {
     db: Database,
     told: Subscription,
+    /// Changes where something came and nobody was told.
+    newest: watch::Receiver<i64>,
     clock: Arc<dyn Clock>,
     access: Access,
     seen: i64,
@@ -123,7 +125,7 @@ impl sse::Source for Feed {
                 }
                 tokio::select! {
                     () = self.told.changed() => {}
-                    () = tokio::time::sleep(LOOK_EVERY) => {}
+                    Ok(()) = self.newest.changed() => {}
                 }
             }
         }

@@ -4,22 +4,21 @@ use palyra_common::ErrorCode;
 use palyra_common::api::{
     MessageState, NewMessage, Page, PartState, SaidMessage, TestMessage, TestResult,
 };
-use palyra_common::ids::{ConnectorId, ConversationId, EnvelopeId, EventId, NativeMessageId};
-use palyra_common::runtime_contracts::{InboundState, Scope};
+use palyra_common::ids::{ConnectorId, ConversationId, EnvelopeId, EventId};
+use palyra_common::runtime_contracts::Scope;
 use palyra_common::time::Timestamp;
 use palyra_connector_core::{
-    Accepted, AuthorKind, CleanText, Content, Enqueued, Envelope, InboundEvent, Operation, Release,
-    Said, Taken, Wanted, What, check_same, enqueue,
+    CleanText, Enqueued, Envelope, Operation, Release, Said, Wanted, What, check_same, enqueue,
 };
-use palyra_gateway::{OF_RUNS, reply_envelope, run_of};
-use palyra_policy::route::Decision;
+use palyra_gateway::{OF_RUNS, run_of};
 use palyra_storage::once::Made;
 use palyra_storage::{Tx, new_id};
 use serde::Deserialize;
 use serde_json::json;
 
-use super::access::checked_limit;
 use super::channels::trail;
+use crate::actions::checked_limit;
+use crate::actions::messages::{HandedIn, ReadBy, check_text, hand_in};
 use crate::app::App;
 use crate::transport::http::body::{JsonBody, PathOf, QueryOf};
 use crate::transport::http::caller::Caller;
@@ -29,8 +28,6 @@ use crate::transport::http::refusal::{Answer, Refusal};
 const PAGE_LIMIT: u32 = 200;
 /// What every platform takes in one message.
 const MAX_PART: usize = 2_000;
-/// The longest text, in characters.
-const MAX_TEXT_CHARS: usize = 32_000;
 /// The longest text that is looked for, in characters.
 const MAX_SOUGHT_CHARS: usize = 200;
 /// Where test messages are said.
@@ -165,66 +162,29 @@ pub(crate) async fn test_channel(
     // Under one name a message comes in once: so it is enough to have settled on that.
     let named = name.to_string();
     let made = carry_out(&app, &caller, once, move |_| Ok(((), named.clone()))).await?;
-    let told = async |name| hand_in(&app, &caller, id, name, test).await;
-    Ok(Told::accepted(match made {
-        Made::Now(()) => Made::Now(told(name).await?),
-        Made::Before(name) => Made::Before(told(parsed(&name)?).await?),
-    }))
-}
-
-/// Hands a message in, unless it was before, and says what becomes of it.
-async fn hand_in(
-    app: &App,
-    caller: &Caller,
-    id: ConnectorId,
-    message: NativeMessageId,
-    test: TestMessage,
-) -> Answer<TestResult> {
     let conversation = match test.conversation {
         Some(conversation) => conversation,
         None => parsed(TEST_CONVERSATION)?,
     };
-    let event = InboundEvent {
-        connector: id.clone(),
-        message: message.clone(),
-        conversation: conversation.clone(),
+    let (name, is_new) = match made {
+        Made::Now(()) => (name, true),
+        Made::Before(name) => (parsed(&name)?, false),
+    };
+    let handed = HandedIn {
+        channel: id,
+        message: name,
+        conversation,
         thread: None,
-        sender: caller.access.principal.to_string(),
-        occurred_at: app.clock.now(),
-        content: Content {
-            text: test.text,
-            direct: true,
-            author: AuthorKind::Person,
-            mentions_bot: false,
-            addresses_all: false,
-            attachments: 0,
-        },
-        cursor: None,
+        sender: None,
+        text: test.text,
+        read_by: ReadBy::AgentAlone,
+        mentions_agent: false,
+        addresses_all: false,
     };
-    let accepted = app.channels.inbound.accept(event.clone()).await?;
-    let (routed, reason, reply) = match accepted {
-        Accepted::Decided(Taken::Routed { reason, reply, .. }) => (true, Some(reason), reply),
-        Accepted::Decided(Taken::Ignored(reason)) => (false, Some(reason), None),
-        Accepted::Later => (false, None, None),
-        Accepted::Before => {
-            let (state, reason) = app.channels.inbound.decided(&id, &message).await?.unzip();
-            let routed = state == Some(InboundState::Routed);
-            let reply = if routed { reply_to(app, event).await? } else { None };
-            (routed, reason.flatten(), reply)
-        }
+    let told = match hand_in(&app, &caller, handed).await? {
+        Made::Now(told) | Made::Before(told) => told,
     };
-    let message = message.to_string();
-    Ok(TestResult { message, routed, reason, reply, conversation })
-}
-
-/// The answer to a message that had come in before, as far as the rules are the same.
-async fn reply_to(app: &App, event: InboundEvent) -> Answer<Option<EnvelopeId>> {
-    let message = event.message.to_string();
-    let Decision::Route { session_key, .. } = app.channels.preview.of(event, None).await? else {
-        return Ok(None);
-    };
-    let run = app.runs.sessions.answering(session_key, message).await?;
-    Ok(run.map(reply_envelope).transpose()?)
+    Ok(Told::accepted(if is_new { Made::Now(told) } else { Made::Before(told) }))
 }
 
 async fn state(app: &App, id: &ConnectorId, envelope: &EnvelopeId) -> Answer<MessageState> {
@@ -252,15 +212,6 @@ async fn state(app: &App, id: &ConnectorId, envelope: &EnvelopeId) -> Answer<Mes
 async fn is_under_way(app: &App, envelope: &EnvelopeId) -> Answer<bool> {
     let Some(run) = run_of(envelope) else { return Ok(false) };
     Ok(app.runs.sessions.is_open(run).await?)
-}
-
-fn check_text(text: &str) -> Answer<()> {
-    let length = text.chars().count();
-    if length > MAX_TEXT_CHARS || text.trim().is_empty() {
-        let what = format!("text has from 1 to {MAX_TEXT_CHARS} characters that are not all blank");
-        return Err(Refusal::new(ErrorCode::CommonInvalidInput, what));
-    }
-    Ok(())
 }
 
 fn fresh(prefix: &str) -> Answer<EnvelopeId> {

@@ -14,8 +14,8 @@ use palyra_storage::once::Made;
 use serde::Deserialize;
 use serde_json::json;
 
-use super::access::checked_limit;
 use super::channels::trail;
+use crate::actions::checked_limit;
 use crate::app::App;
 use crate::transport::http::body::{JsonBody, OptionalJsonBody, PathOf, QueryOf};
 use crate::transport::http::caller::Caller;

@@ -6,7 +6,7 @@ use palyra_common::runtime_contracts::Scope;
 use palyra_identity::{self as identity, Made};
 use serde::Deserialize;
 
-use super::access::checked_limit;
+use crate::actions::checked_limit;
 use crate::app::App;
 use crate::transport::http::body::{JsonBody, PathOf, QueryOf};
 use crate::transport::http::caller::Caller;

@@ -13,9 +13,9 @@ use palyra_storage::once::Made;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use super::access::checked_limit;
 use super::channels::trail;
 use super::messages::parsed;
+use crate::actions::checked_limit;
 use crate::app::App;
 use crate::transport::http::body::{JsonBody, PathOf, QueryOf};
 use crate::transport::http::caller::Caller;

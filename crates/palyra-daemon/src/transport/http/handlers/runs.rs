@@ -11,14 +11,13 @@ use palyra_common::tape::TapeEntry;
 use palyra_gateway::{Follow, Wish};
 use serde::Deserialize;
 
-use super::access::checked_limit;
+use crate::actions::{checked_limit, runs};
 use crate::app::App;
 use crate::transport::http::body::{PathOf, QueryOf};
 use crate::transport::http::caller::Caller;
 use crate::transport::http::refusal::Answer;
 use crate::transport::http::sse::{self, Ending, LastEvent, Reader};
 
-const PAGE_LIMIT: u32 = 200;
 pub(super) const TAPE_LIMIT: u32 = 1_000;
 
 /// Which runs, and where to go on.
@@ -45,12 +44,9 @@ pub(crate) async fn list_runs(
     caller: Caller,
     QueryOf(of): QueryOf<RunsOf>,
 ) -> Answer<Json<Page<Run>>> {
-    caller.allow(Scope::SessionsRead)?;
-    let limit = checked_limit(of.limit, PAGE_LIMIT)?;
-    let runs = app.runs.sessions.runs(of.after, of.session, of.phase, limit).await?;
-    let more = runs.len() >= limit as usize;
-    let next = runs.last().filter(|_| more).map(|run| run.id.to_string());
-    Ok(Json(Page { items: runs.into_iter().map(|run| run.shown()).collect(), next }))
+    let RunsOf { session, phase, after, limit } = of;
+    let of = runs::RunsOf { session, phase, after, limit };
+    Ok(Json(runs::list(&app, &caller, of).await?))
 }
 
 /// One run
@@ -62,8 +58,7 @@ pub(crate) async fn show_run(
     caller: Caller,
     PathOf(id): PathOf<RunId>,
 ) -> Answer<Json<Run>> {
-    caller.allow(Scope::SessionsRead)?;
-    Ok(Json(app.runs.sessions.show_run(id).await?))
+    Ok(Json(runs::get(&app, &caller, id).await?))
 }
 
 /// Where a tape goes on.
@@ -180,7 +175,7 @@ pub(crate) async fn abort_run(
     caller: Caller,
     PathOf(id): PathOf<RunId>,
 ) -> Answer<Json<Run>> {
-    wish(&app, caller, id, Wish::Abort).await
+    Ok(Json(runs::wish(&app, &caller, id, Wish::Abort).await?))
 }
 
 /// Lets a run wait until it is resumed
@@ -192,7 +187,7 @@ pub(crate) async fn pause_run(
     caller: Caller,
     PathOf(id): PathOf<RunId>,
 ) -> Answer<Json<Run>> {
-    wish(&app, caller, id, Wish::Pause).await
+    Ok(Json(runs::wish(&app, &caller, id, Wish::Pause).await?))
 }
 
 /// Lets a run go on that was paused
@@ -204,12 +199,5 @@ pub(crate) async fn resume_run(
     caller: Caller,
     PathOf(id): PathOf<RunId>,
 ) -> Answer<Json<Run>> {
-    wish(&app, caller, id, Wish::Resume).await
-}
-
-async fn wish(app: &App, caller: Caller, id: RunId, wish: Wish) -> Answer<Json<Run>> {
-    let caller = caller.allow(Scope::SessionsWrite)?;
-    let by = caller.access.principal.to_string();
-    let note = wish.noted(id, &caller.actor(), app.clock.now());
-    Ok(Json(app.runs.sessions.wish(id, wish, by, Some(note)).await?.shown()))
+    Ok(Json(runs::wish(&app, &caller, id, Wish::Resume).await?))
 }

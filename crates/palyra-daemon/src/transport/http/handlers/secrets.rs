@@ -16,7 +16,7 @@ use palyra_vault::{
 };
 use serde::Deserialize;
 
-use super::access::checked_limit;
+use crate::actions::checked_limit;
 use crate::app::App;
 use crate::failure::Failure;
 use crate::transport::http::body::{JsonBody, PathOf, QueryOf};

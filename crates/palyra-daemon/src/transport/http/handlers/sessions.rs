@@ -1,26 +1,22 @@
 use axum::Json;
 use axum::extract::State;
 use axum::http::StatusCode;
-use palyra_common::ErrorCode;
 use palyra_common::a2ui::{Message, render};
 use palyra_common::api::{
     AgentSession, NewInput, NewSession, Page, SessionChange, SessionMessage, ShownSurface,
     Submitted,
 };
 use palyra_common::ids::SessionId;
-use palyra_common::runtime_contracts::{Scope, Trust};
-use palyra_common::tape::Input;
-use palyra_gateway::{self as gateway, Title};
-use palyra_storage::once::Made;
-use palyra_storage::{Tx, new_id};
+use palyra_common::runtime_contracts::Scope;
+use palyra_gateway as gateway;
 use serde::Deserialize;
 
-use super::access::checked_limit;
+use crate::actions::{checked_limit, sessions};
 use crate::app::App;
 use crate::transport::http::body::{JsonBody, OptionalJsonBody, PathOf, QueryOf};
 use crate::transport::http::caller::Caller;
-use crate::transport::http::once::{OnceKey, Told, carry_out};
-use crate::transport::http::refusal::{Answer, Refusal};
+use crate::transport::http::once::{OnceKey, Told};
+use crate::transport::http::refusal::Answer;
 
 const PAGE_LIMIT: u32 = 200;
 
@@ -58,9 +54,7 @@ pub(crate) async fn list_sessions(
     caller: Caller,
     QueryOf(page): QueryOf<AfterSession>,
 ) -> Answer<Json<Page<AgentSession>>> {
-    caller.allow(Scope::SessionsRead)?;
-    let limit = checked_limit(page.limit, PAGE_LIMIT)?;
-    Ok(Json(app.runs.sessions.page(page.after.as_deref(), limit).await?))
+    Ok(Json(sessions::list(&app, &caller, page.after.as_deref(), page.limit).await?))
 }
 
 /// Begins a conversation with an agent
@@ -74,23 +68,7 @@ pub(crate) async fn begin_session(
     key: OnceKey,
     OptionalJsonBody(new): OptionalJsonBody<NewSession>,
 ) -> Answer<Told<AgentSession>> {
-    let caller = caller.allow(Scope::SessionsWrite)?;
-    let once = key.of("session.begin", &new)?;
-    let title = Title::parse(&new.title)?;
-    let agent = match new.agent {
-        Some(agent) => agent,
-        None => gateway::default_agent()?,
-    };
-    let surface = new.surface.unwrap_or_default().as_str();
-    let (id, now) = (new_id(), app.clock.now());
-    let begin = move |tx: &mut Tx<'_>| {
-        let begun = gateway::begin_session(tx, id, &agent, surface, title.as_str(), now)?;
-        Ok((begun, id.to_string()))
-    };
-    Ok(Told::created(match carry_out(&app, &caller, once, begin).await? {
-        Made::Now(begun) => Made::Now(begun.shown()),
-        Made::Before(id) => Made::Before(begun_before(&app, &id).await?),
-    }))
+    Ok(Told::created(sessions::begin(&app, &caller, key, new).await?))
 }
 
 /// One conversation
@@ -102,8 +80,7 @@ pub(crate) async fn show_session(
     caller: Caller,
     PathOf(id): PathOf<SessionId>,
 ) -> Answer<Json<AgentSession>> {
-    caller.allow(Scope::SessionsRead)?;
-    Ok(Json(app.runs.sessions.get(id).await?.shown()))
+    Ok(Json(sessions::get(&app, &caller, id).await?))
 }
 
 /// Names a conversation
@@ -160,14 +137,7 @@ pub(crate) async fn say(
     key: OnceKey,
     JsonBody(input): JsonBody<NewInput>,
 ) -> Answer<(StatusCode, Json<Submitted>)> {
-    let caller = caller.allow(Scope::SessionsWrite)?;
-    let once = key.of("session.say", &(id, &input))?;
-    let by = caller.access.principal.clone();
-    let (sender, trust) = (by.to_string(), Trust::Operator);
-    let input = Input { text: input.text, sender, trust, connector: None };
-    let said = app.runs.sessions.say(id, input, once.map(|once| (by, once))).await?;
-    let submitted = Submitted { run: said.run, session: said.session };
-    Ok((StatusCode::CREATED, Json(submitted)))
+    Ok((StatusCode::CREATED, Json(sessions::say(&app, &caller, key, id, input).await?)))
 }
 
 /// What is shown in a conversation now, by the ids of the surfaces
@@ -185,11 +155,6 @@ pub(crate) async fn list_surfaces(
     let shown = app.runs.surfaces.shown(id).await?;
     // There are few, so that all of them are a page.
     Ok(Json(Page { items: shown.into_iter().map(surface).collect(), next: None }))
-}
-
-async fn begun_before(app: &App, id: &str) -> Answer<AgentSession> {
-    let gone = |_| Refusal::new(ErrorCode::CommonNotFound, "what was begun before is gone");
-    Ok(app.runs.sessions.get(id.parse().map_err(gone)?).await?.shown())
 }
 
 fn surface(stored: gateway::StoredSurface) -> ShownSurface {

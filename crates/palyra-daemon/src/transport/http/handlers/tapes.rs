@@ -5,8 +5,8 @@ use palyra_common::ids::RunId;
 use palyra_common::runtime_contracts::Scope;
 use palyra_gateway::exported;
 
-use super::access::checked_limit;
 use super::runs::{AfterSeq, TAPE_LIMIT};
+use crate::actions::checked_limit;
 use crate::app::App;
 use crate::channels::WithoutSecrets;
 use crate::failure::Failure;

@@ -10,7 +10,7 @@ use palyra_common::time::Timestamp;
 use palyra_gateway::{Recorded, TelemetryCounted};
 use serde::Deserialize;
 
-use super::access::checked_limit;
+use crate::actions::checked_limit;
 use crate::app::App;
 use crate::transport::http::body::{JsonBody, QueryOf};
 use crate::transport::http::caller::Caller;
