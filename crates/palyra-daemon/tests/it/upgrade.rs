@@ -29,8 +29,13 @@ const LATE: &str = "still there?";
 /// What somebody is to say yes to.
 const WISH: &str = "write notes.txt: buy milk";
 
+/// What is to be shown.
+const CARD: &str = "show a card about milk";
+
 /// The first schema whose data directory was made with agents that answer.
 const AGENTS: i64 = 9;
+/// The first one with something that they show.
+const SURFACES: i64 = 11;
 
 /// What is asked first. To a greeting the offline model does not say what was said.
 fn question(schema: i64) -> &'static str {
@@ -127,6 +132,9 @@ fn check_that_it_works(data: &Path, url: &str, schema: i64) {
     if schema >= AGENTS {
         check_what_was_wished(&daemon, data);
     }
+    if schema >= SURFACES {
+        check_what_is_shown(&daemon);
+    }
     let verified = daemon.local("POST", "/admin/v1/events/verify", "").json();
     assert!(verified["fault"].is_null() && verified["entries"].as_i64() > Some(2), "{verified}");
     daemon.process.terminate(LIMIT).unwrap();
@@ -139,12 +147,17 @@ async fn renew(options: OpenOptions, schema: i64) {
     const OUTBOX: Sql = sql!("UPDATE outbox SET changed_at = $1");
     const HISTORY: Sql = sql!("UPDATE outbox_history SET ended_at = $1");
     const INBOUND: Sql = sql!("UPDATE inbound_events SET received_at = $1");
+    const SURFACES: Sql = sql!("UPDATE surfaces SET updated_at = $1");
+    const EVENTS: Sql = sql!("UPDATE system_events SET at = $1");
+    const RUNS: Sql = sql!("UPDATE runs SET changed_at = $1");
+    const SESSIONS: Sql = sql!("UPDATE sessions SET changed_at = $1");
     const APPROVALS: Sql = sql!("UPDATE approvals SET expires_at = expires_at - requested_at + $1");
     let tables: &[Sql] = match schema {
         ..=3 => &[],
         4..=6 => &[OUTBOX, HISTORY, INBOUND],
         7 => &[OUTBOX, INBOUND],
-        8.. => &[OUTBOX, INBOUND, APPROVALS],
+        8..=10 => &[OUTBOX, INBOUND, APPROVALS],
+        11.. => &[OUTBOX, INBOUND, APPROVALS, SURFACES, EVENTS, RUNS, SESSIONS],
     };
     let now = SystemClock.now().as_unix_millis();
     let db = Database::open(options).await.unwrap();
@@ -270,6 +283,18 @@ fn check_what_was_wished(daemon: &Daemon, data: &Path) {
     daemon.until_run(run, "completed");
     let written = std::fs::read_to_string(data.join("workspaces/default/notes.txt")).unwrap();
     assert_eq!(written, "buy milk");
+}
+
+/// Who comes back to a conversation sees what was shown in it, and what people did is still counted.
+fn check_what_is_shown(daemon: &Daemon) {
+    let sessions = daemon.get("/admin/v1/sessions")["items"].take();
+    let shown = |session: &Value| {
+        let id = session["id"].as_str().unwrap();
+        daemon.get(&format!("/admin/v1/sessions/{id}/surfaces")).to_string().contains("milk")
+    };
+    assert!(sessions.as_array().unwrap().iter().any(shown), "{sessions}");
+    let told = daemon.get("/admin/v1/telemetry");
+    assert_eq!(told["items"][0]["kind"], "ux.surface.opened", "{told}");
 }
 
 async fn check_blob(options: OpenOptions) {

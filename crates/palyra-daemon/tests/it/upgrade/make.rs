@@ -12,7 +12,9 @@ use palyra_testkit::fs::{private_dir, private_tempdir};
 use palyra_testkit::process::{Builder, Process};
 use serde_json::{Value, json};
 
-use super::{BLOB, ECHO, Known, LATE, SAID, WISH, at_schema, fixtures, question, with_key};
+use super::{
+    BLOB, CARD, ECHO, Known, LATE, SAID, SURFACES, WISH, at_schema, fixtures, question, with_key,
+};
 use crate::daemon::{Answer, Daemon, LIMIT};
 
 const CONFIG: &str = "# Others watch this machine.\n[http]\nopen_metrics = true\n";
@@ -72,6 +74,9 @@ fn lived(builder: Builder, data: &Path) -> i64 {
     }
     if agents {
         wish(&daemon);
+    }
+    if schema >= SURFACES {
+        show(&daemon);
     }
     daemon.process.terminate(LIMIT).unwrap();
     std::fs::write(data.join("known.json"), known + "\n").unwrap();
@@ -197,6 +202,14 @@ fn talk(daemon: &Daemon, schema: i64, agents: bool) {
 fn wish(daemon: &Daemon) {
     let run = daemon.say(&daemon.begin(), WISH);
     daemon.until_run(&run, "waiting_for_approval");
+}
+
+/// Something that an agent shows, and an event of telemetry.
+fn show(daemon: &Daemon) {
+    let run = daemon.say(&daemon.begin(), CARD);
+    daemon.until_run(&run, "completed");
+    let opened = json!({ "kind": "ux.surface.opened", "surface": "cli", "section": "chat", "outcome": "ok" });
+    sent(daemon, "POST", "/console/v1/telemetry", &opened);
 }
 
 /// What no request of a daemon makes yet: a blob that is held, an event, and a sealed segment of

@@ -55,7 +55,18 @@ fn never_filled(schema: i64) -> &'static [&'static str] {
             "budgets",
             "budget_reservations",
         ],
-        // Signals and reservations are there as long as a worker has a run.
+        // Signals and reservations are there as long as a worker has a run. The offline model follows no
+        // instructions, so that no side call is made.
+        11.. => &[
+            "blob_trash",
+            "inbound_cursors",
+            "connector_resume",
+            "run_signals",
+            "budget_reservations",
+            "auxiliary_tasks",
+            "session_summaries",
+        ],
+        // The same before there were side calls.
         _ => &[
             "blob_trash",
             "inbound_cursors",
