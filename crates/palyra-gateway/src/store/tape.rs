@@ -61,7 +61,8 @@ macro_rules! spoken_before {
 }
 
 /// What a model reads of the runs that have ended in a session before some place, the newest first. From
-/// where on is asked for here: it may have been reset while the run is worked on.
+/// where on is asked for here: it may have been reset while the run is worked on. The place of the run
+/// decides; the one in the history follows from it, and keeps what was reset from being walked over.
 const SPOKEN_BEFORE: Sql = sql!(spoken_before!(
     "(SELECT shown_history FROM sessions WHERE id = $1)",
     "(SELECT shown_run FROM sessions WHERE id = $1)"
