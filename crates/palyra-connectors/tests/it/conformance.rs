@@ -64,7 +64,6 @@ impl Platform for EchoPlatform {
             tells_history: matches!(self.memory, Memory::Tells),
             heartbeat: Duration::from_millis(200),
             faults: Faults { request, one_in, connection, ..Faults::default() },
-            ..EchoSettings::default()
         };
         serde_json::to_value(settings).unwrap()
     }

@@ -65,7 +65,8 @@ macro_rules! spoken_runs {
 }
 
 /// What a model reads of the runs that have ended in a session between two places, the newest first. From
-/// where on is asked for here: it may have been reset while the run is worked on.
+/// where on is asked for here: it may have been reset while the run is worked on. The place of the run
+/// decides; the one in the history follows from it, and keeps what was reset from being walked over.
 const SPOKEN_BEFORE: Sql = sql!(spoken_runs!(
     "(SELECT shown_history FROM sessions WHERE id = $1)",
     "(SELECT shown_run FROM sessions WHERE id = $1)",
@@ -82,15 +83,6 @@ const SPOKEN_AFTER: Sql = sql!(spoken_runs!(
 /// The same two of a part of a session.
 const PART_BEFORE: Sql = sql!(spoken_runs!("$6", "$7", "DESC"));
 const PART_AFTER: Sql = sql!(spoken_runs!("$6", "$7", "ASC"));
-
-/// The same, the oldest runs first, and of each run the newest first.
-const SPOKEN_AFTER: Sql = sql!(
-    "SELECT t.seq, t.at, t.payload, r.id, r.history FROM (
-         SELECT id, history FROM runs WHERE session_id = $1 AND history < $2 AND history > $5
-         ORDER BY history LIMIT $3) r
-     JOIN tape t ON t.run_id = r.id AND t.spoken = 1 AND t.kind <> 'run.finished'
-     ORDER BY r.history, t.seq DESC LIMIT $4"
-);
 
 /// The newest first.
 const SPOKEN: Sql = sql!(
