@@ -207,7 +207,7 @@ fn a_message_in_doubt_is_sent_again_once() {
 /// Requests without a key of which a second one does no harm: it finds done what it asks for, or is told
 /// that it is there; it asks for something to be looked at; it has a use of its own that ends with the
 /// first; or it has an id of its own, by which it is known.
-const HARMLESS: [&str; 20] = [
+const HARMLESS: [&str; 21] = [
     "POST /admin/v1/agents",
     "POST /admin/v1/approvals/{id}/decision",
     "POST /admin/v1/backups",
