@@ -34,4 +34,5 @@ mod scopes;
 mod secrets;
 mod standing;
 mod storage_faults;
+mod surfaces;
 mod upgrade;

@@ -11,6 +11,7 @@ mod phases;
 mod replaying;
 mod routed;
 mod sending;
+mod showing;
 mod takeover;
 mod tools;
 mod unreadable;
