@@ -35,6 +35,11 @@ const BENCHES: &[Bench] = &[
     },
     Bench {
         package: "palyra-gateway",
+        name: "a2ui",
+        about: "what it costs to look at a message of A2UI, beside reading its JSON",
+    },
+    Bench {
+        package: "palyra-gateway",
         name: "acp",
         about: "what a command costs with its commit, beside a raw database",
     },

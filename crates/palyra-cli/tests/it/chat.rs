@@ -127,6 +127,22 @@ fn it_answers_and_goes_on_in_the_same_conversation() {
 }
 
 #[test]
+fn a_card_is_shown_as_text() {
+    let world = World::new();
+    let _daemon = world.palyrad();
+    let chat = world.palyra(&["chat", "show a card about the old harbour"]).expect(0);
+    assert!(chat.out.starts_with("the old harbour\n"), "{chat:?}");
+    assert_eq!(chat.out.matches("[Thanks]").count(), 1, "{chat:?}");
+    let sessions = world.palyra(&["sessions", "list", "--json"]).expect(0).json();
+    let session = sessions["items"][0]["id"].as_str().unwrap();
+    let shown = world.palyra(&["sessions", "show", session]).expect(0);
+    assert!(shown.out.contains("shown as card-") && shown.out.contains("[Thanks]\n"), "{shown:?}");
+    let runs = world.palyra(&["runs", "list", "--json"]).expect(0).json();
+    let tail = world.palyra(&["runs", "tail", runs["items"][0]["id"].as_str().unwrap()]).expect(0);
+    assert!(tail.out.contains("by t1c0: updateComponents"), "{tail:?}");
+}
+
+#[test]
 fn it_reads_a_file_and_shows_that_in_one_line() {
     let world = World::new();
     let _daemon = world.palyrad();

@@ -41,4 +41,5 @@ mod secrets;
 mod standing;
 mod storage_faults;
 mod subscribers;
+mod surfaces;
 mod upgrade;

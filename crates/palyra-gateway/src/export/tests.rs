@@ -6,7 +6,7 @@ use palyra_common::time::Timestamp;
 use palyra_connector_core::Outgoing;
 
 use super::{TapeFileError, exported, replay_file};
-use crate::replay::tests::tapes::{plain, run, taken_over, with_a_question};
+use crate::replay::tests::tapes::{plain, run, shown, taken_over, with_a_question};
 
 /// Takes one text out.
 struct Without(&'static str);
@@ -40,7 +40,7 @@ fn replayed(file: &str) -> Result<Replayed, TapeFileError> {
 
 #[test]
 fn what_was_exported_replays_elsewhere() {
-    for tape in [plain(), with_a_question()] {
+    for tape in [plain(), with_a_question(), shown()] {
         let outcome = replayed(&lines(&tape, "nothing of it")).unwrap();
         assert_eq!((outcome.same, outcome.events), (true, tape.len() as u64));
         assert_eq!(outcome.run, run());
@@ -51,8 +51,14 @@ fn what_was_exported_replays_elsewhere() {
 #[test]
 fn secrets_are_taken_out_and_decisions_stay() {
     let question = with_a_question();
-    for (tape, secret) in [(&question, "\"n\""), (&question, "hello"), (&taken_over(), "who knows")]
-    {
+    let (taken_over, shown) = (taken_over(), shown());
+    for (tape, secret) in [
+        (&question, "\"n\""),
+        (&question, "hello"),
+        (&taken_over, "who knows"),
+        (&shown, "Harbour"),
+        (&shown, "variant"),
+    ] {
         let file = lines(tape, secret);
         let escaped = secret.replace('"', "\\\"");
         assert!(!file.contains(&escaped), "{secret}: {file}");

@@ -14,6 +14,7 @@ mod phases;
 mod replaying;
 mod routed;
 mod sending;
+mod showing;
 mod takeover;
 mod titles;
 mod tools;

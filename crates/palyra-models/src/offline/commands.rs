@@ -50,12 +50,16 @@ fn command(line: &str) -> Option<Command> {
     if words(line) == ["what", "time", "is", "it"] {
         return Some(call("time.now", &json!({})));
     }
-    let rules: [(&str, &str, &str); 5] = [
+    if let Some(topic) = after_words(line, "show a card about") {
+        let thanks = json!({"label": "Thanks", "action": "thanks"});
+        let text = "The offline model made this card. What is pressed on it comes back to it.";
+        return Some(call("ui.show", &json!({"title": topic, "text": text, "buttons": [thanks]})));
+    }
+    let rules: [(&str, &str, &str); 4] = [
         ("fetch", "http.fetch", "url"),
         ("read", "fs.read", "path"),
         ("remember that", "memory.remember", "text"),
         ("what do you know about", "memory.search", "query"),
-        ("show a card about", "ui.show", "title"),
     ];
     rules.iter().find_map(|(begins, tool, argument)| {
         let rest = after_words(line, begins)?;

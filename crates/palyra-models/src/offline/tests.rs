@@ -62,6 +62,18 @@ fn lines_become_calls() {
 }
 
 #[test]
+fn a_card_is_shown_about_what_was_said() {
+    let done = answer(
+        &request(vec![Turn::user("Show a card about the old harbour")], &["ui.show"]),
+        &mut Unheard,
+    );
+    assert_eq!(done.calls[0].name, "ui.show");
+    let arguments: serde_json::Value = serde_json::from_str(&done.calls[0].arguments).unwrap();
+    assert_eq!(arguments["title"], "the old harbour");
+    assert_eq!(arguments["buttons"][0]["action"], "thanks");
+}
+
+#[test]
 fn sentences_do_not() {
     for said in ["read me a story", "I use tools", "write soon", "fetch", "used fs.read {}", "ü"] {
         check(said, &[]);

@@ -37,6 +37,8 @@ fn others(event: &TapeEvent) -> Vec<TapeEvent> {
     change!(ApprovalRequested, |asked| asked.call.push('0'));
     change!(ApprovalDecided, |decided| decided.call.push('0'));
     change!(ToolStarted, |started| started.attempt += 1);
+    change!(A2uiUpdate, |shown| shown.message["version"] = "v1".into());
+    change!(A2uiUpdate, |shown| shown.call.push('0'));
     change!(DeliveryEnqueued, |sent| sent.envelope = "another".parse().unwrap());
     change!(RunFinished, |finished| finished.answer.push('!'));
     change!(AuxTask, |task| task.attempt += 1);
@@ -104,8 +106,11 @@ fn a_decision_that_was_changed_is_found() {
 /// Where one is missing, what follows does not follow.
 #[test]
 fn a_decision_that_is_missing_or_there_twice_is_found() {
-    let is_external = |event: &TapeEvent| {
-        matches!(event, TapeEvent::InputMessage(_) | TapeEvent::DeliveryEnqueued(_))
+    let is_external = |event: &TapeEvent| match event {
+        TapeEvent::InputMessage(_) | TapeEvent::DeliveryEnqueued(_) => true,
+        // Whether there was one to be replaced.
+        TapeEvent::A2uiUpdate(shown) => shown.message.get("deleteSurface").is_some(),
+        _ => false,
     };
     for (name, tape) in all() {
         for (place, event) in tape.iter().enumerate() {

@@ -1,6 +1,7 @@
 //! Tapes as the engine writes them.
 
-use palyra_common::ids::{ApprovalId, AuxiliaryTaskId, RunId};
+use palyra_common::a2ui::{Card, Change, Message};
+use palyra_common::ids::{ApprovalId, AuxiliaryTaskId, RunId, SurfaceId};
 pub(super) use palyra_common::runtime_contracts::GateDecision::{Allow, Ask, Refuse};
 pub(super) use palyra_common::runtime_contracts::GateReason::{
     LowRisk, NotAllowed, OutcomeUnknown, ReadsOwnData, Risky,
@@ -15,7 +16,7 @@ use palyra_common::runtime_contracts::{
     ToolOutcome, ToolReach, Trust,
 };
 use palyra_common::tape::{
-    ApprovalDecided, ApprovalRequested, AuxTask, Call, DeliveryEnqueued, Input, Limits,
+    A2uiUpdate, ApprovalDecided, ApprovalRequested, AuxTask, Call, DeliveryEnqueued, Input, Limits,
     ModelAbandoned, ModelCompleted, ModelDelta, ModelRequested, Phase, Queued, RunFinished,
     TapeEvent, ToolCompleted, ToolGated, ToolProposed, ToolStarted,
 };
@@ -313,6 +314,38 @@ fn without_its_summary() -> Vec<TapeEvent> {
     tape
 }
 
+/// A card is shown in the place of one, and what it shows follows from its arguments.
+pub(crate) fn shown() -> Vec<TapeEvent> {
+    let arguments = "{\"surface\":\"s\",\"title\":\"Harbour\"}".to_owned();
+    let mut tape = begun();
+    let mut asked = answer(1, 1, "", &["ui.show"]);
+    if let TapeEvent::ModelCompleted(answer) = &mut asked {
+        answer.calls[0].arguments.clone_from(&arguments);
+    }
+    let mut call = proposed("t1c0", "ui.show", ToolEffect::SideEffect);
+    if let TapeEvent::ToolProposed(proposed) = &mut call {
+        proposed.payload_sha256 = payload_sha256(run(), "t1c0", "ui.show", &arguments, &[]);
+        proposed.arguments.clone_from(&arguments);
+        (proposed.risk, proposed.reach) = (RiskLevel::Low, ToolReach::Here);
+    }
+    let surface: SurfaceId = "s".parse().unwrap();
+    let gone = Message { surface: surface.clone(), change: Change::Delete };
+    let card = Card { title: "Harbour".into(), ..Card::default() }.messages(&surface).unwrap();
+    let update = |message: &Message| {
+        let (surface, message) = (message.surface.clone(), message.to_value());
+        TapeEvent::A2uiUpdate(A2uiUpdate { call: "t1c0".into(), surface, message })
+    };
+    tape.extend([asked, call, gated("t1c0", Allow, LowRisk), started("t1c0", 1)]);
+    tape.push(ended("t1c0", ToolOutcome::Done));
+    tape.extend(std::iter::once(&gone).chain(&card).map(update));
+    tape.extend([
+        requested(2, 1),
+        answer(2, 1, "done", &[]),
+        finished(Completed, Answered, "done"),
+    ]);
+    tape
+}
+
 /// Stopped by a limit of so many turns.
 pub(super) fn stopped_at(turns: u32) -> Vec<TapeEvent> {
     let mut tape = begun();
@@ -326,6 +359,7 @@ pub(super) fn all() -> Vec<(&'static str, Vec<TapeEvent>)> {
         ("with a question", with_a_question()),
         ("taken over", taken_over()),
         ("stopped", stopped()),
+        ("shown", shown()),
         ("limited", stopped_at(1)),
         ("with a summary", with_a_summary()),
         ("without its summary", without_its_summary()),

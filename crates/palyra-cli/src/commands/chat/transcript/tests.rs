@@ -55,6 +55,19 @@ fn rest(events: &[TapeEvent]) -> (RunEnd, String) {
 }
 
 #[test]
+fn what_is_shown_is_told_once_when_all_messages_about_it_are_there() {
+    let update = |surface: &str| {
+        event("a2ui.update", json!({ "call": "t1c0", "surface": surface, "message": {} }))
+    };
+    let mut transcript = Transcript::default();
+    let first = [update("s1"), update("s1"), update("s2")];
+    assert_eq!(first.iter().flat_map(|event| transcript.on(event)).collect::<Vec<_>>(), []);
+    let ids = ["s1", "s2"].map(|id| id.parse().unwrap()).to_vec();
+    assert_eq!(transcript.on(&delta(1, 0, "x"))[0], Piece::Shown(ids));
+    assert_eq!(transcript.on(&delta(1, 1, "y")).len(), 1);
+}
+
+#[test]
 fn pieces_are_put_together_where_they_belong() {
     assert_eq!(live(&[delta(1, 0, "Hä"), delta(1, 2, "llo")]), "Hällo");
     // Another model of the list begins the same attempt anew.

@@ -130,7 +130,9 @@ impl Telling {
             | TapeEvent::ToolGated(_)
             | TapeEvent::ToolStarted(_)
             | TapeEvent::DeliveryEnqueued(_)
-            | TapeEvent::DeliverySettled(_) => Vec::new(),
+            | TapeEvent::A2uiUpdate(_)
+            | TapeEvent::DeliverySettled(_)
+            | TapeEvent::AuxTask(_) => Vec::new(),
         }
     }
 
