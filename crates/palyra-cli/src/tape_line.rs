@@ -1,6 +1,6 @@
 //! An event of a tape in one line, for people.
 
-use palyra_common::tape::{A2uiUpdate, TapeEntry, TapeEvent};
+use palyra_common::tape::{A2uiUpdate, AuxTask, TapeEntry, TapeEvent};
 
 use crate::output::short;
 
@@ -56,18 +56,7 @@ pub(crate) fn said(entry: &TapeEntry) -> String {
         TapeEvent::DeliverySettled(sent) => {
             format!("{} as {} is {}", sent.connector, sent.envelope, sent.state.as_str())
         }
-        TapeEvent::AuxTask(task) => {
-            let model = task.model.as_deref().map(|model| format!(" by {model}"));
-            let what = format!(
-                "{} is {}{}, attempt {}",
-                task.task_kind.as_str(),
-                task.state.as_str(),
-                model.unwrap_or_default(),
-                task.attempt
-            );
-            let why = task.reason.map(|reason| reason.as_str());
-            with_reason(&what, task.detail.as_deref().or(why))
-        }
+        TapeEvent::AuxTask(task) => side_call(task),
         TapeEvent::RunFinished(finished) => {
             let end = format!("{}, {}", finished.phase.as_str(), finished.end.as_str());
             let end = with_reason(&end, finished.detail.as_deref());
@@ -82,6 +71,16 @@ fn shown_by(shown: &A2uiUpdate) -> String {
     let names = shown.message.as_object().into_iter().flatten().map(|(name, _)| name.as_str());
     let name = names.filter(|name| *name != "version").collect::<String>();
     format!("{} by {}: {name}", shown.surface, shown.call)
+}
+
+fn side_call(task: &AuxTask) -> String {
+    let (kind, state, attempt) = (task.task_kind.as_str(), task.state.as_str(), task.attempt);
+    let by = task.model.as_deref().map(|model| format!(" by {model}")).unwrap_or_default();
+    let why = task.reason.map(|reason| reason.as_str());
+    with_reason(
+        &format!("{kind} is {state}{by}, attempt {attempt}"),
+        task.detail.as_deref().or(why),
+    )
 }
 
 fn with_reason(what: &str, reason: Option<&str>) -> String {

@@ -87,14 +87,15 @@ impl Engine {
     pub async fn run(self, shutdown: impl Future<Output = ()>) {
         let (stop, stopped) = tokio::sync::oneshot::channel::<()>();
         let side_calls = auxiliary::Worker::new(self.options.clone());
-        let runs = async {
-            self.work_on_runs(shutdown).await;
+        // Both are told at once, so that they end within the same time.
+        let shutdown = async move {
+            shutdown.await;
             drop(stop);
         };
         let stopped = async {
             let _ = stopped.await;
         };
-        tokio::join!(runs, side_calls.run(stopped));
+        tokio::join!(self.work_on_runs(shutdown), side_calls.run(stopped));
     }
 
     async fn work_on_runs(self, shutdown: impl Future<Output = ()>) {

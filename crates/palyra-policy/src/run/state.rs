@@ -197,10 +197,8 @@ impl RunState {
             }
             TapeEvent::AuxTask(task) => self.side_call(task),
             TapeEvent::RunFinished(finished) => {
-                self.phase = finished.phase;
-                self.end = Some(finished.end);
-                self.asked = None;
-                self.auxiliary = None;
+                (self.phase, self.end) = (finished.phase, Some(finished.end));
+                (self.asked, self.auxiliary) = (None, None);
             }
             TapeEvent::RunQueued(_)
             | TapeEvent::ModelDelta(_)
