@@ -1,6 +1,6 @@
 //! An event of a tape in one line, for people.
 
-use palyra_common::tape::{TapeEntry, TapeEvent};
+use palyra_common::tape::{AuxTask, TapeEntry, TapeEvent};
 
 use crate::output::short;
 
@@ -51,6 +51,7 @@ pub(crate) fn said(entry: &TapeEntry) -> String {
         TapeEvent::DeliverySettled(sent) => {
             format!("{} as {} is {}", sent.connector, sent.envelope, sent.state.as_str())
         }
+        TapeEvent::AuxTask(task) => side_call(task),
         TapeEvent::RunFinished(finished) => {
             let end = format!("{}, {}", finished.phase.as_str(), finished.end.as_str());
             let end = with_reason(&end, finished.detail.as_deref());
@@ -58,6 +59,16 @@ pub(crate) fn said(entry: &TapeEntry) -> String {
         }
     };
     short(&said, CHARS)
+}
+
+fn side_call(task: &AuxTask) -> String {
+    let (kind, state, attempt) = (task.task_kind.as_str(), task.state.as_str(), task.attempt);
+    let by = task.model.as_deref().map(|model| format!(" by {model}")).unwrap_or_default();
+    let why = task.reason.map(|reason| reason.as_str());
+    with_reason(
+        &format!("{kind} is {state}{by}, attempt {attempt}"),
+        task.detail.as_deref().or(why),
+    )
 }
 
 fn with_reason(what: &str, reason: Option<&str>) -> String {

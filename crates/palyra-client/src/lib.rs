@@ -31,5 +31,5 @@ pub use client::{ANSWER_TIMEOUT, Client, STATUS_TIMEOUT};
 pub use download::Download;
 pub use error::ClientError;
 pub use follow::{FeedFollower, Followed, RunFollower};
-pub use sessions::{RunQuery, RunWish};
+pub use sessions::{RunQuery, RunWish, TaskQuery};
 pub use target::{ApiToken, Host, Target, TargetError};

@@ -1,11 +1,11 @@
 //! Conversations with agents and the runs in them, call by call.
 
 use palyra_common::api::{
-    AgentSession, Compared, ExportedEvent, NewInput, NewSession, Page, Replayed, Run,
-    SessionChange, SessionMessage, Submitted,
+    AgentSession, AuxiliaryTask, Compared, ExportedEvent, NewInput, NewSession, Page, Replayed,
+    Run, SessionChange, SessionMessage, Submitted,
 };
 use palyra_common::ids::{RunId, SessionId};
-use palyra_common::runtime_contracts::RunLifecyclePhase;
+use palyra_common::runtime_contracts::{AuxiliaryTaskState, RunLifecyclePhase};
 use palyra_common::tape::TapeEntry;
 use reqwest::Method;
 
@@ -23,6 +23,19 @@ pub struct RunQuery {
     pub session: Option<SessionId>,
     /// Only those in this phase.
     pub phase: Option<RunLifecyclePhase>,
+    /// The `next` of the page before.
+    pub after: Option<String>,
+}
+
+/// Which side calls are wanted.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct TaskQuery {
+    /// Only those that are a part of this run.
+    pub run: Option<RunId>,
+    /// Only those about this conversation.
+    pub session: Option<SessionId>,
+    /// Only those in this state.
+    pub state: Option<AuxiliaryTaskState>,
     /// The `next` of the page before.
     pub after: Option<String>,
 }
@@ -104,6 +117,20 @@ impl Client {
         pairs.extend(query.session.map(|session| ("session", session.to_string())));
         pairs.extend(query.phase.map(|phase| ("phase", phase.as_str().to_owned())));
         let path = ["admin", "v1", "runs"];
+        self.json(self.request_with(Method::GET, &path, &pairs)).await
+    }
+
+    /// Side calls to models, the newest first.
+    pub async fn auxiliary_tasks(
+        &self,
+        query: &TaskQuery,
+        limit: u32,
+    ) -> Result<Page<AuxiliaryTask>, ClientError> {
+        let mut pairs = page(query.after.clone(), limit);
+        pairs.extend(query.run.map(|run| ("run", run.to_string())));
+        pairs.extend(query.session.map(|session| ("session", session.to_string())));
+        pairs.extend(query.state.map(|state| ("state", state.as_str().to_owned())));
+        let path = ["admin", "v1", "auxiliary-tasks"];
         self.json(self.request_with(Method::GET, &path, &pairs)).await
     }
 

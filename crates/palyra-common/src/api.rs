@@ -9,6 +9,7 @@ mod access;
 mod agents;
 mod approvals;
 mod audit;
+mod auxiliary;
 mod backups;
 mod channels;
 mod config;
@@ -29,6 +30,7 @@ pub use access::{CreatedToken, MAX_TOKEN_SECONDS, NewToken, Token};
 pub use agents::{Agent, AgentChange, NewAgent};
 pub use approvals::{Approval, ApprovalAsker, ApprovalDecision, ApprovalVerdict};
 pub use audit::{AuditEvent, AuditVerified, ChainFaultAt};
+pub use auxiliary::AuxiliaryTask;
 pub use backups::{BACKUP_ID_HEADER, BackupMaking};
 pub use channels::{
     Changed, Channel, ChannelConnection, ChannelDetail, ChannelEvent, ChannelQueue,

@@ -5,10 +5,11 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::ids::{ApprovalId, ConnectorId, EnvelopeId, RunId};
+use crate::ids::{ApprovalId, AuxiliaryTaskId, ConnectorId, EnvelopeId, RunId};
 use crate::runtime_contracts::{
-    ApprovalState, ApprovalSubject, GateDecision, GateReason, ModelFinish, OutboxState, RiskLevel,
-    RunEnd, RunLifecyclePhase, TapeEventKind, ToolEffect, ToolOutcome, ToolReach, Trust,
+    ApprovalState, ApprovalSubject, AuxiliaryReason, AuxiliaryTaskKind, AuxiliaryTaskState,
+    GateDecision, GateReason, ModelFinish, OutboxState, RiskLevel, RunEnd, RunLifecyclePhase,
+    TapeEventKind, ToolEffect, ToolOutcome, ToolReach, Trust,
 };
 use crate::time::Timestamp;
 
@@ -84,6 +85,9 @@ pub enum TapeEvent {
     /// What became of such a message.
     #[serde(rename = "delivery.settled")]
     DeliverySettled(DeliverySettled),
+    /// An auxiliary task of the run changed state.
+    #[serde(rename = "aux.task")]
+    AuxTask(AuxTask),
     /// The run reached its end.
     #[serde(rename = "run.finished")]
     RunFinished(RunFinished),
@@ -108,6 +112,7 @@ impl TapeEvent {
             Self::ToolCompleted(_) => TapeEventKind::ToolCompleted,
             Self::DeliveryEnqueued(_) => TapeEventKind::DeliveryEnqueued,
             Self::DeliverySettled(_) => TapeEventKind::DeliverySettled,
+            Self::AuxTask(_) => TapeEventKind::AuxTask,
             Self::RunFinished(_) => TapeEventKind::RunFinished,
         }
     }
@@ -188,6 +193,9 @@ payloads! {
         /// How much the run may do, by which it was decided to ask.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         limits: Option<Limits>,
+        /// Up to which place of the history a summary stands for what was said.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        summary_through: Option<i64>,
     }
 
     /// A piece of an answer.
@@ -385,6 +393,35 @@ payloads! {
         envelope: EnvelopeId,
         /// What became of it.
         state: OutboxState,
+    }
+
+    /// A side call for the run.
+    AuxTask {
+        /// Its name.
+        task: AuxiliaryTaskId,
+        /// What it does.
+        task_kind: AuxiliaryTaskKind,
+        /// Where it is now.
+        state: AuxiliaryTaskState,
+        /// Which attempt at it, from 1.
+        attempt: u32,
+        /// Which model was asked last.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        model: Option<String>,
+        /// How many tokens are set aside for this attempt.
+        reserved_tokens: u64,
+        /// How much money is, in millionths of a dollar.
+        reserved_micros: u64,
+        /// What the attempt before is charged with, or this one where it has ended.
+        charged_tokens: u64,
+        /// The same in millionths of a dollar.
+        charged_micros: u64,
+        /// Why no model has met the contract.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        reason: Option<AuxiliaryReason>,
+        /// The same in words, or what is wrong with the output that is to be repaired.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        detail: Option<String>,
     }
 
     /// The end of a run.

@@ -10,8 +10,8 @@ use std::sync::Arc;
 use palyra_common::time::Clock;
 use palyra_connector_core::{Outgoing, Pulse, SystemDice};
 use palyra_gateway::{
-    Agency, Agents, Approvals, Engine, EngineOptions, Sessions, Streams, ToolOptions, Toolbox,
-    built_in,
+    Agency, Agents, Approvals, Auxiliary, Engine, EngineOptions, Sessions, Streams, ToolOptions,
+    Toolbox, built_in,
 };
 use palyra_models::Models;
 use palyra_storage::Database;
@@ -44,6 +44,7 @@ pub(crate) struct RunParts {
 pub(crate) struct RunPlatform {
     pub(crate) agents: Agents,
     pub(crate) approvals: Approvals,
+    pub(crate) auxiliary: Auxiliary,
     pub(crate) streams: Streams,
     pub(crate) sessions: Sessions,
     /// The models of the configuration as it was last read.
@@ -93,6 +94,7 @@ impl RunPlatform {
         let platform = Self {
             agents,
             approvals: Approvals::new(db.clone(), clock.clone()),
+            auxiliary: Auxiliary::new(db.clone(), clock.clone()),
             streams,
             sessions: Sessions::new(db, clock.clone()).with_hands(engine.hands()),
             models,

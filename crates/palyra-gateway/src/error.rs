@@ -1,7 +1,7 @@
 //! What can go wrong with agents, sessions and runs.
 
 use palyra_common::error::{ErrorCode, StableErrorEnvelope};
-use palyra_common::ids::{AgentId, ApprovalId, RunId, SessionId};
+use palyra_common::ids::{AgentId, ApprovalId, AuxiliaryTaskId, RunId, SessionId};
 use palyra_common::runtime_contracts::{ApprovalState, RunLifecyclePhase};
 use palyra_connector_core::ChannelError;
 use palyra_storage::blob::BlobError;
@@ -31,6 +31,9 @@ pub enum GatewayError {
     /// The session was put away.
     #[error("the session {0} was put away: begin another one")]
     Archived(SessionId),
+    /// There is no such auxiliary task.
+    #[error("there is no auxiliary task {0}")]
+    NoTask(AuxiliaryTaskId),
     /// There is no such run.
     #[error("there is no run {0}")]
     NoRun(RunId),
@@ -82,9 +85,11 @@ impl GatewayError {
     /// The stable code.
     pub fn code(&self) -> ErrorCode {
         match self {
-            Self::NoAgent(_) | Self::NoSession(_) | Self::NoRun(_) | Self::NoApproval(_) => {
-                ErrorCode::CommonNotFound
-            }
+            Self::NoAgent(_)
+            | Self::NoSession(_)
+            | Self::NoTask(_)
+            | Self::NoRun(_)
+            | Self::NoApproval(_) => ErrorCode::CommonNotFound,
             Self::AgentExists(_)
             | Self::AgentChanged { .. }
             | Self::Archived(_)

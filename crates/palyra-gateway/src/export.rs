@@ -115,6 +115,7 @@ fn each_text(event: &mut TapeEvent, change: &mut dyn FnMut(&mut String)) {
         }
         TapeEvent::ApprovalRequested(asked) => change(&mut asked.summary),
         TapeEvent::ToolCompleted(done) => change(&mut done.content),
+        TapeEvent::AuxTask(task) => task.detail.iter_mut().for_each(change),
         TapeEvent::RunFinished(finished) => {
             change(&mut finished.answer);
             finished.detail.iter_mut().chain(&mut finished.hint).for_each(change);

@@ -8,6 +8,7 @@
 //!   decide. [`Streams`]: watching.
 //! - [`Replay`], [`Comparison`]: whether a tape is what would be decided today, and where two of them
 //!   part. [`exported`] and [`replay_file`]: a tape that leaves its database.
+//! - [`Auxiliary`]: side calls to models under a strict contract, which somebody may [`ask`] for.
 //! - [`OntoTapes`]: tells runs what became of their messages.
 //! - [`Thinker`], [`Tool`]: what an agent thinks and acts with.
 
@@ -15,6 +16,7 @@
 
 mod agents;
 mod approvals;
+mod auxiliary;
 mod compare;
 mod counts;
 mod deliveries;
@@ -41,6 +43,7 @@ mod tools;
 
 pub use agents::{Agents, DEFAULT, default_agent};
 pub use approvals::{Answer, Approvals, Verdict};
+pub use auxiliary::{Auxiliary, Outcome, Wanted, ask};
 pub use compare::{Comparison, Side};
 pub use counts::Counts;
 pub use deliveries::OntoTapes;
@@ -60,6 +63,7 @@ pub use router::{ChannelRouter, Preview};
 pub use rules::{RuleError, Rules, add_rule};
 pub use sessions::{MAX_INPUT_BYTES, Sessions, Wish, begin as begin_session};
 pub use store::agents::Agent;
+pub use store::auxiliary_tasks::AuxiliaryTask;
 pub use store::router_rules::StoredRule;
 pub use store::runs::Run;
 pub use store::sessions::Session;

@@ -7,6 +7,7 @@
 //! without them says the same.
 
 mod approvals;
+mod auxiliary;
 mod batch;
 mod calls;
 mod ending;
@@ -218,6 +219,7 @@ impl Replay {
             TapeEvent::ToolStarted(started) => self.started(started),
             TapeEvent::ToolCompleted(done) => self.completed(done),
             TapeEvent::DeliveryEnqueued(sent) => self.enqueued(&sent.envelope),
+            TapeEvent::AuxTask(task) => self.side_call(task),
             TapeEvent::RunFinished(finished) => self.finished(finished, texts),
         }
     }
@@ -243,7 +245,7 @@ impl Replay {
     fn recovery(&self, call: usize) -> Option<Recovery> {
         recovery(&self.state).into_iter().find(|found| match found {
             Recovery::Again(index) | Recovery::AskHuman(index) => *index == call,
-            Recovery::Abandon { .. } => false,
+            Recovery::Abandon { .. } | Recovery::GiveUpTask(_) => false,
         })
     }
 
@@ -279,6 +281,7 @@ fn is_of_worker(event: &TapeEvent) -> bool {
         | TapeEvent::ToolCompleted(_)
         | TapeEvent::DeliveryEnqueued(_)
         | TapeEvent::DeliverySettled(_)
+        | TapeEvent::AuxTask(_)
         | TapeEvent::RunFinished(_) => false,
     }
 }

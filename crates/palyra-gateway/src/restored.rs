@@ -6,7 +6,7 @@ use palyra_common::time::Timestamp;
 use palyra_storage::{StorageError, Tx, approval};
 
 use crate::engine::append;
-use crate::store::{runs, sessions};
+use crate::store::{auxiliary_tasks, runs, sessions};
 
 /// Why a run waits that nobody has paused.
 const WHY: &str = "the database was restored from a backup, and this may have been done since";
@@ -30,6 +30,7 @@ pub fn pause_what_came_back(tx: &mut Tx<'_>, now: Timestamp) -> Result<RunsCameB
         append(tx, *run, &moved, now)?;
     }
     sessions::let_all_go(tx)?;
+    auxiliary_tasks::cancel_waiting(tx, now)?;
     let questions = approval::count_pending(tx)?;
     Ok(RunsCameBack {
         paused: u64::try_from(paused.len()).unwrap_or(u64::MAX),

@@ -7,10 +7,12 @@ use palyra_storage::blob::{BlobError, BlobId, BlobStore};
 use palyra_storage::retention::{Keep, Rule, Step};
 use palyra_storage::{StorageError, Tx};
 
-use crate::store::{budgets, runs, sessions, tape};
+use crate::store::{auxiliary_tasks, budgets, runs, session_summaries, sessions, tape};
 
 /// Runs are kept for this long after their end, with their tapes.
 const RUNS_KEPT: Duration = Duration::from_days(180);
+/// Side calls are, for this long.
+const TASKS_KEPT: Duration = Duration::from_days(30);
 /// What was spent is, too, by day.
 const BUDGETS_KEPT: Duration = Duration::from_days(400);
 /// Events of a tape that are read at once.
@@ -25,6 +27,16 @@ pub fn rules() -> Vec<Rule> {
             table: "sessions",
             keep: keep(RUNS_KEPT),
             step: |tx, step| sessions::sweep(tx, step.before, step.limit),
+        },
+        Rule {
+            table: "auxiliary_tasks",
+            keep: keep(TASKS_KEPT),
+            step: |tx, step| auxiliary_tasks::sweep(tx, step.before, step.limit),
+        },
+        Rule {
+            table: "session_summaries",
+            keep: keep(RUNS_KEPT),
+            step: |tx, step| session_summaries::sweep(tx, step.before, step.limit),
         },
         Rule {
             table: "budgets",

@@ -3,7 +3,9 @@
 use std::sync::Arc;
 
 use palyra_common::ids::{AgentId, RunId, SessionId};
-use palyra_common::runtime_contracts::{RunEnd, RunLifecyclePhase, ToolOutcome};
+use palyra_common::runtime_contracts::{
+    AuxiliaryTaskState, RunEnd, RunLifecyclePhase, ToolOutcome,
+};
 use palyra_common::tape::{Input, ModelAbandoned, Phase, RunFinished, TapeEntry, TapeEvent};
 use palyra_common::time::{Clock, Timestamp};
 use palyra_connector_core::Trail;
@@ -14,14 +16,14 @@ use palyra_storage::{Database, StorageError, Tx, new_id};
 
 use crate::approvals::withdraw;
 use crate::engine::{
-    BEGIN_WITHIN, Hands, NewInput, Place, Signal, Submitted, TOPIC, append, given_away, left_over,
-    let_go, rejoin, settle, state_of, submit, tell_parent, tell_to_stop,
+    BEGIN_WITHIN, Hands, Lost, NewInput, Place, Signal, Submitted, TOPIC, append, given_away,
+    left_over, let_go, rejoin, settle, state_of, submit, tell_parent, tell_to_stop,
 };
 use crate::error::GatewayError;
 use crate::feed;
 use crate::store::runs::Run;
 use crate::store::sessions::{NewSession, Session};
-use crate::store::{agents, budgets, run_signals, runs, sessions, tape};
+use crate::store::{agents, auxiliary_tasks, budgets, run_signals, runs, sessions, tape};
 
 /// The longest input, in bytes.
 pub const MAX_INPUT_BYTES: usize = 256 * 1024;
@@ -310,6 +312,12 @@ fn end(
             said: None,
             interrupted: true,
         }));
+    }
+    if let Some(open) = state.auxiliary {
+        charged = budgets::of_run(tx, run.id)?;
+        let lost = Lost { open, state: AuxiliaryTaskState::Cancelled, charged };
+        events.push(lost.event());
+        auxiliary_tasks::change(tx, open.task, None, &lost.change(now))?;
     }
     events.push(TapeEvent::RunFinished(finished));
     append(tx, run.id, &events, now)?;

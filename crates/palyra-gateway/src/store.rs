@@ -1,10 +1,12 @@
 //! One file per table: its statements and what its rows mean.
 
 pub(crate) mod agents;
+pub(crate) mod auxiliary_tasks;
 pub(crate) mod budgets;
 pub(crate) mod router_rules;
 pub(crate) mod run_signals;
 pub(crate) mod runs;
+pub(crate) mod session_summaries;
 pub(crate) mod sessions;
 pub(crate) mod tape;
 

@@ -4,15 +4,19 @@ use std::sync::Arc;
 
 use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
-use palyra_common::runtime_contracts::RetryClass;
+use palyra_common::runtime_contracts::{AuxiliaryPreference, RetryClass};
 use palyra_models::{
-    DeltaSink, ModelError, ModelName, ModelRequest, Models, Next, Unanswered, cost, count_request,
-    count_tokens,
+    DeltaSink, ModelError, ModelInfo, ModelName, ModelRequest, Models, Next, Unanswered, cost,
+    count_request, count_tokens,
 };
+use palyra_policy::auxiliary::{Candidate, preferred};
 use palyra_policy::budget::Amount;
 
 use crate::engine::{Thinker, Thought, ThoughtError};
 use crate::metrics;
+
+#[cfg(test)]
+mod tests;
 
 /// Asks the models that an operator has set up.
 pub struct ModelThinker {
@@ -79,6 +83,18 @@ impl Thinker for ModelThinker {
         .boxed()
     }
 
+    fn preferred(&self, models: &[String], preference: AuxiliaryPreference) -> Vec<String> {
+        let mut names = self.models.auxiliary_list().to_vec();
+        let own = self.named(models).into_iter().filter(|name| !names.contains(name));
+        let own: Vec<_> = own.collect();
+        names.extend(own);
+        names.retain(|name| self.models.info(name).is_ok());
+        let infos = names.iter().filter_map(|name| self.models.info(name).ok());
+        let candidates: Vec<_> = infos.map(candidate).collect();
+        let places = preferred(preference, &candidates).into_iter();
+        places.map(|place| names[place].to_string()).collect()
+    }
+
     fn worst_case(&self, models: &[String], request: &ModelRequest) -> Amount {
         let micros = self.models.worst_cost(&self.named(models), request).0;
         let tokens = count_request(request).saturating_add(u64::from(request.max_output_tokens));
@@ -97,5 +113,16 @@ impl Thinker for ModelThinker {
 
     fn tokens(&self, text: &str) -> u64 {
         count_tokens(text)
+    }
+}
+
+/// What a side call goes by. It reads about four times as much as it writes.
+fn candidate(info: &ModelInfo) -> Candidate {
+    let (read, written) = (info.price.input.0, info.price.output.0);
+    Candidate {
+        follows: info.capabilities.instructions,
+        images: info.capabilities.images,
+        latency: info.latency,
+        cost: read.saturating_mul(4).saturating_add(written),
     }
 }

@@ -10,4 +10,4 @@ mod tests;
 pub use next::{Next, Recovery, Used, next, recovery, too_dear};
 pub use palyra_common::tape::Limits;
 pub use phase::{Event, is_final, phase};
-pub use state::{CallState, CallStep, RunState};
+pub use state::{CallState, CallStep, OpenTask, RunState};

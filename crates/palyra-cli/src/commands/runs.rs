@@ -6,6 +6,7 @@ mod list;
 mod replay;
 mod show;
 mod tail;
+mod tasks;
 mod wish;
 
 use crate::context::Context;
@@ -23,6 +24,7 @@ pub(crate) enum Command {
     Replay(replay::Arguments),
     Diff(diff::Arguments),
     Export(export::Arguments),
+    Tasks(tasks::Arguments),
 }
 
 pub(crate) async fn run(context: &Context, command: Command) -> Outcome {
@@ -36,5 +38,6 @@ pub(crate) async fn run(context: &Context, command: Command) -> Outcome {
         Command::Replay(arguments) => replay::run(context, arguments).await,
         Command::Diff(arguments) => diff::run(context, arguments).await,
         Command::Export(arguments) => export::run(context, arguments).await,
+        Command::Tasks(arguments) => tasks::run(context, arguments).await,
     }
 }

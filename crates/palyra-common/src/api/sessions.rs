@@ -13,7 +13,7 @@ use crate::time::Timestamp;
 pub struct AgentSession {
     /// Its id.
     pub id: SessionId,
-    /// What it is called; empty until somebody names it.
+    /// What it is called; empty until somebody has named it, or it has its first answer.
     pub title: String,
     /// Who answers.
     pub agent: AgentId,

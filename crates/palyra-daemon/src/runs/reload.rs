@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
+use palyra_common::runtime_contracts::AuxiliaryPreference;
 use palyra_gateway::{ModelThinker, Thinker, Thought, ThoughtError};
 use palyra_models::{DeltaSink, ModelRequest, Models, ModelsConfig};
 use palyra_policy::budget::Amount;
@@ -31,6 +32,10 @@ impl Thinker for Thinking {
     ) -> BoxFuture<'a, Result<Thought, ThoughtError>> {
         let thinker = self.now();
         async move { thinker.think(models, later, request, sink).await }.boxed()
+    }
+
+    fn preferred(&self, models: &[String], preference: AuxiliaryPreference) -> Vec<String> {
+        self.now().preferred(models, preference)
     }
 
     fn worst_case(&self, models: &[String], request: &ModelRequest) -> Amount {

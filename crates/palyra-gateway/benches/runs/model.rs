@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use futures_util::FutureExt;
 use futures_util::future::{BoxFuture, ready};
-use palyra_common::runtime_contracts::{RiskLevel, ToolEffect, ToolReach};
+use palyra_common::runtime_contracts::{AuxiliaryPreference, RiskLevel, ToolEffect, ToolReach};
 use palyra_gateway::{
     Invocation, Thinker, Thought, ThoughtError, Tool, ToolDone, ToolFault, ToolInfo, Weighed,
 };
@@ -111,6 +111,10 @@ impl Thinker for Model {
             })
         }
         .boxed()
+    }
+
+    fn preferred(&self, _: &[String], _: AuxiliaryPreference) -> Vec<String> {
+        Vec::new()
     }
 
     fn worst_case(&self, _: &[String], _: &ModelRequest) -> Amount {

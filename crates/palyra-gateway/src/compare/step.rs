@@ -1,9 +1,9 @@
 //! An event without what differs between any two runs: ids, times, digests and what it cost.
 
-use palyra_common::ids::{ApprovalId, EnvelopeId, RunId};
+use palyra_common::ids::{ApprovalId, AuxiliaryTaskId, EnvelopeId, RunId};
 use palyra_common::tape::{
-    ApprovalDecided, ApprovalRequested, DeliveryEnqueued, Input, Queued, RunFinished, TapeEvent,
-    ToolCompleted, ToolProposed,
+    ApprovalDecided, ApprovalRequested, AuxTask, DeliveryEnqueued, Input, Queued, RunFinished,
+    TapeEvent, ToolCompleted, ToolProposed,
 };
 use palyra_common::time::Timestamp;
 
@@ -55,6 +55,14 @@ pub(super) fn of(run: RunId, event: &TapeEvent) -> Option<TapeEvent> {
             let connector = sent.connector.clone();
             TapeEvent::DeliveryEnqueued(DeliveryEnqueued { connector, envelope })
         }
+        TapeEvent::AuxTask(task) => TapeEvent::AuxTask(AuxTask {
+            task: AuxiliaryTaskId::from_parts(Timestamp::UNIX_EPOCH, 0),
+            reserved_tokens: 0,
+            reserved_micros: 0,
+            charged_tokens: 0,
+            charged_micros: 0,
+            ..task.clone()
+        }),
         TapeEvent::RunFinished(finished) => TapeEvent::RunFinished(RunFinished {
             answer: nameless(&finished.answer),
             hint: None,

@@ -17,7 +17,7 @@ use sha2::{Digest, Sha256};
 
 use super::charge::{self, Reserve};
 use super::commit::{Committed, Then};
-use super::context::{self, Recipe};
+use super::context::Recipe;
 use super::drive::{Flow, GivenUp, Held, is_yes};
 use super::gating::{self, Around};
 use super::model::{Asked, Sink, Stream, Thought, ThoughtError};
@@ -42,24 +42,15 @@ impl Held {
                 return Ok(Flow::Stop);
             }
         }
-        let recipe = Recipe::of(&self.run, &self.session);
-        let history_through = recipe.history_until;
-        let spoken = match self.spoken.take() {
-            Some(spoken) => spoken,
-            None => self.options.db.read(move |tx| recipe.read(tx)).await?,
-        };
-        let tools = self.options.tools.offered(&self.agent);
-        let (outgoing, thinker) = (self.options.outgoing.clone(), self.options.thinker.clone());
-        let built = match context::build(spoken, &*outgoing, &*thinker, &self.agent, tools) {
+        let built = match self.fitting_context().await? {
             Ok(built) => built,
-            Err(too_long) => {
-                self.finish(RunEnd::TokenLimit, Some(too_long.to_string())).await?;
-                return Ok(Flow::Stop);
-            }
+            Err(flow) => return Ok(flow),
         };
+        let history_through = Recipe::of(&self.run, &self.session).history_until;
+        let summary_through = built.summary_through;
         self.told = built.told;
         self.state.trust = self.state.trust.max(built.trust);
-        let reserved = thinker.worst_case(&self.agent.models, &built.request);
+        let reserved = self.options.thinker.worst_case(&self.agent.models, &built.request);
         if let Some(end) = policy::too_dear(&self.state, &self.limits, self.used(), reserved) {
             self.finish(end, None).await?;
             return Ok(Flow::Stop);
@@ -73,6 +64,7 @@ impl Held {
             reserved_tokens,
             reserved_micros,
             limits: Some(self.limits),
+            summary_through,
         }));
         self.beside.reserve = Some(self.reserve(turn, attempt, reserved));
         match self.flush(Then::GoOn).await? {
@@ -173,7 +165,7 @@ impl Held {
     }
 
     /// Whether somebody wants the run to stop or to pause.
-    async fn is_stopped(&self) -> Result<bool, GatewayError> {
+    pub(super) async fn is_stopped(&self) -> Result<bool, GatewayError> {
         use super::signal::Signal;
         let run = self.run.id;
         let read =
@@ -231,7 +223,7 @@ impl Held {
     }
 
     /// What is set aside, of everything that it may be used of.
-    fn reserve(&self, turn: u32, attempt: u32, amount: Amount) -> Reserve {
+    pub(super) fn reserve(&self, turn: u32, attempt: u32, amount: Amount) -> Reserve {
         let above = self.above.iter().map(|above| (&above.run, &above.agent));
         let runs = std::iter::once((&self.run, &self.agent)).chain(above.clone());
         Reserve {

@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 
 use palyra_common::agent::{AgentSpec, Cap};
-use palyra_common::ids::RunId;
+use palyra_common::ids::{AgentId, RunId, SessionId};
 use palyra_common::time::Timestamp;
 use palyra_policy::budget::{Amount, allows};
 use palyra_storage::{StorageError, Tx};
@@ -52,20 +52,24 @@ pub(super) fn scopes<'a>(
     runs: impl Iterator<Item = (&'a Run, &'a AgentSpec)>,
     now: Timestamp,
 ) -> BTreeMap<String, Cap> {
-    let day = now.as_unix_millis().div_euclid(86_400_000);
     let mut scopes = BTreeMap::new();
-    for (run, AgentSpec { budgets, .. }) in runs {
-        let agent = &run.agent;
-        scopes.insert(format!("agent:{agent}:day:{day}"), budgets.day);
-        for (scope, cap) in [
-            (format!("agent:{agent}"), budgets.agent),
-            (format!("session:{}", run.session), budgets.session),
-        ] {
-            if cap.is_some() {
-                scopes.insert(scope, cap);
-            }
-        }
+    for (run, agent) in runs {
+        scopes.extend(scopes_of((&run.agent, Some(run.session)), agent, now));
     }
+    scopes
+}
+
+/// The budgets that an agent uses in a session.
+pub(crate) fn scopes_of(
+    (agent, session): (&AgentId, Option<SessionId>),
+    AgentSpec { budgets, .. }: &AgentSpec,
+    now: Timestamp,
+) -> BTreeMap<String, Cap> {
+    let day = now.as_unix_millis().div_euclid(86_400_000);
+    let mut scopes = BTreeMap::from([(format!("agent:{agent}:day:{day}"), budgets.day)]);
+    let session = session.map(|session| (format!("session:{session}"), budgets.session));
+    let capped = [Some((format!("agent:{agent}"), budgets.agent)), session];
+    scopes.extend(capped.into_iter().flatten().filter(|(_, cap)| cap.is_some()));
     scopes
 }
 

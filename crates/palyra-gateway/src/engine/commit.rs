@@ -1,6 +1,6 @@
 //! What a worker writes down about its run, in one transaction.
 
-use palyra_common::ids::{AgentId, EnvelopeId, RunId};
+use palyra_common::ids::{AgentId, AuxiliaryTaskId, EnvelopeId, RunId};
 use palyra_common::runtime_contracts::{RunEnd, RunLifecyclePhase, ToolOutcome, Trust};
 use palyra_common::tape::{Input, Parent};
 use palyra_common::time::{Duration, Timestamp};
@@ -16,9 +16,12 @@ use super::children;
 use super::queue::{NewInput, Place, let_go, submit};
 use super::signal::Signal;
 use crate::approvals::withdraw;
+use crate::auxiliary::Naming;
 use crate::error::GatewayError;
 use crate::feed;
+use crate::store::auxiliary_tasks::{self, Change, NewTask};
 use crate::store::runs::{Advance, Run};
+use crate::store::session_summaries::{self, Summary};
 use crate::store::sessions::{Ended, Session};
 use crate::store::tape::Line;
 use crate::store::{run_signals, runs, sessions, tape, to_json};
@@ -63,10 +66,25 @@ pub(crate) struct Beside {
     pub(crate) absorbed: Vec<String>,
     /// Large results that the run keeps.
     pub(crate) keep: Vec<BlobId>,
+    /// What becomes of side calls of the run.
+    pub(crate) tasks: Vec<TaskRow>,
+    /// What stands for the beginning of the conversation from now on.
+    pub(crate) summary: Option<(AuxiliaryTaskId, Summary)>,
+    /// How the conversation gets its name.
+    pub(crate) naming: Option<Naming>,
     /// From which event on pieces of an answer are superseded.
     pub(crate) drop_deltas: Option<i64>,
     /// Whether nobody can read what the run has done: whatever may be of it is looked for.
     pub(crate) unread: bool,
+}
+
+/// What is written about a side call of a run.
+#[derive(Debug, Clone)]
+pub(crate) enum TaskRow {
+    /// There is another one.
+    New(NewTask),
+    /// One has changed.
+    Changed(AuxiliaryTaskId, Box<Change>),
 }
 
 impl Beside {
@@ -142,7 +160,10 @@ impl Commit {
         let (ended, held) = match self.then {
             Then::GoOn => (None, None),
             Then::LetGo(_) | Then::Later(_) => (None, sessions::lock(tx, session)?),
-            Then::End(..) => (Some(sessions::end_run(tx, session, run, now)?), None),
+            Then::End(..) => {
+                let title = self.beside.naming.as_ref().map_or("", Naming::at_once);
+                (Some(sessions::end_run(tx, session, run, title, now)?), None)
+            }
         };
         let (first, used) = self.advance(tx, ended.as_ref(), now)?;
         let taken = self.taken(tx)?;
@@ -264,9 +285,28 @@ impl Commit {
             submit(tx, &new, now)?;
         }
         children::tell_to_stop(tx, run.id, &self.beside.stop, now)?;
+        self.side_calls(tx, now)?;
         if self.beside.unread {
+            auxiliary_tasks::lose_of_run(tx, run.id, now)?;
             children::tell_all_to_stop(tx, run.id, now)?;
             tape::silence(tx, run.id)?;
+        }
+        Ok(())
+    }
+
+    fn side_calls(&self, tx: &mut Tx<'_>, now: Timestamp) -> Result<(), Undo> {
+        for row in &self.beside.tasks {
+            match row {
+                TaskRow::New(new) => {
+                    auxiliary_tasks::add(tx, new, None, now)?;
+                }
+                TaskRow::Changed(id, to) => {
+                    auxiliary_tasks::change(tx, *id, None, to)?;
+                }
+            }
+        }
+        if let Some((task, summary)) = &self.beside.summary {
+            session_summaries::keep(tx, self.run.session, summary, *task, now)?;
         }
         Ok(())
     }
@@ -279,6 +319,9 @@ impl Commit {
             feed::ended(tx, run, (phase, end), now);
         }
         run_signals::forget(tx, run.id)?;
+        if let Some(naming) = &self.beside.naming {
+            naming.write(tx, now)?;
+        }
         // Only about calls of the last answer can there be any: before another, all are settled.
         if self.beside.unread || !self.state.calls.is_empty() {
             withdraw(tx, run.id, "the run has ended", now)?;

@@ -4,6 +4,7 @@
 //! Whatever did not come from an operator is marked as such, and never stands in the system role.
 
 mod built;
+mod shorter;
 #[cfg(test)]
 mod tests;
 
@@ -15,11 +16,15 @@ use palyra_connector_core::Outgoing;
 use palyra_models::{ModelRequest, ToolSpec};
 use palyra_storage::{StorageError, Tx};
 
-use self::built::{Built, Cut, Events};
+use self::built::{Built, Cut};
 use super::model::Thinker;
 use crate::store::runs::Run;
+use crate::store::session_summaries::{self, Summary};
 use crate::store::sessions::Session;
 use crate::store::tape;
+
+pub(super) use self::built::Events;
+pub(super) use self::shorter::transcript;
 
 /// How many earlier runs of a session are looked at.
 const MOST_RUNS: u32 = 64;
@@ -53,6 +58,10 @@ pub(crate) struct Context {
     pub(crate) told: Vec<String>,
     /// The least trusted text in it.
     pub(crate) trust: Trust,
+    /// Up to which place of the history a summary stands for it.
+    pub(crate) summary_through: Option<i64>,
+    /// Up to which place there should be one, because not all behind the one that there is fits.
+    pub(crate) compact_through: Option<i64>,
 }
 
 /// What was asked is more than an agent reads at once, in tokens.
@@ -79,6 +88,22 @@ pub(crate) struct Recipe {
 pub(crate) struct Spoken {
     own: Events,
     earlier: Vec<Events>,
+    /// The places of the earlier ones in the history.
+    places: Vec<i64>,
+    /// Whether there are more of them than are looked at.
+    has_more: bool,
+    /// What stands for those before them.
+    summary: Option<Summary>,
+}
+
+impl Spoken {
+    /// What the run was asked first.
+    pub(crate) fn asked(&self) -> Option<String> {
+        self.own.1.iter().rev().find_map(|entry| match &entry.event {
+            TapeEvent::InputMessage(input) => Some(input.text.clone()),
+            _ => None,
+        })
+    }
 }
 
 impl Recipe {
@@ -95,7 +120,7 @@ impl Recipe {
             let before = own.last().map_or(i64::MAX, |entry| entry.seq);
             own.extend(tape::inputs_before(tx, self.run, before)?);
         }
-        Ok(Spoken { own: (self.run, own), earlier: self.earlier(tx)? })
+        self.with_earlier(tx, own)
     }
 
     /// The same where the tape of the run was read as a whole.
@@ -113,18 +138,28 @@ impl Recipe {
             let asked = asked.filter(|entry| matches!(entry.event, TapeEvent::InputMessage(_)));
             own.extend(asked.cloned());
         }
-        Ok(Spoken { own: (self.run, own), earlier: self.earlier(tx)? })
+        self.with_earlier(tx, own)
     }
 
-    fn earlier(self, tx: &mut Tx<'_>) -> Result<Vec<Events>, StorageError> {
-        let most = (MOST_RUNS, MOST_EARLIER);
-        let mut earlier = tape::spoken_before(tx, self.session, self.history_until, most)?;
-        let events: usize = earlier.iter().map(|(_, entries)| entries.len()).sum();
+    fn with_earlier(self, tx: &mut Tx<'_>, own: Vec<TapeEntry>) -> Result<Spoken, StorageError> {
+        let (session, most) = (self.session, (MOST_RUNS, MOST_EARLIER));
+        // In a conversation that begins there is nothing to stand for.
+        let summary = match self.history_until {
+            ..=1 => None,
+            _ => session_summaries::one(tx, session)?,
+        };
+        let between = (summary.as_ref().map_or(0, |of| of.through), self.history_until);
+        let from = tape::From::Newest;
+        let mut earlier = tape::spoken_between(tx, session, between, most, from)?;
+        let events: usize = earlier.iter().map(|of| of.entries.len()).sum();
+        let has_more = events >= MOST_EARLIER as usize || earlier.len() >= MOST_RUNS as usize;
         if events >= MOST_EARLIER as usize {
             // Of this one the beginning may be missing, and a result is nothing without its call.
             earlier.pop();
         }
-        Ok(earlier)
+        let places = earlier.iter().map(|of| of.place).collect();
+        let earlier = earlier.into_iter().map(|of| (of.run, of.entries)).collect();
+        Ok(Spoken { own: (self.run, own), earlier, places, has_more, summary })
     }
 }
 
@@ -145,21 +180,24 @@ pub(crate) fn build(
     agent: &AgentSpec,
     tools: Vec<ToolSpec>,
 ) -> Result<Context, TooLong> {
-    let Spoken { mut own, mut earlier } = spoken;
+    let Spoken { mut own, mut earlier, places, has_more, summary } = spoken;
     earlier.iter_mut().chain([&mut own]).for_each(|events| clean(events, outgoing));
     let system = format!("{}\n\n{ABOUT_MARKS}", agent.instructions);
     let most = most(thinker, agent, &tools);
     let room = most.saturating_sub(thinker.tokens(&system));
-    let context = within(room, &own, &earlier, thinker)?;
+    let summary_through = summary.as_ref().map(|of| of.through);
+    let fitted = within(room, &own, &earlier, summary.as_ref(), thinker)?;
+    let compact_through = fitted.compact(&places, has_more);
+    let Built { turns, told, trust, .. } = fitted.built;
     let request = ModelRequest {
         model: String::new(),
         system: Some(system),
-        turns: context.turns,
+        turns,
         tools,
         max_output_tokens: u32::try_from(agent.limits.output_tokens).unwrap_or(u32::MAX),
         temperature: None,
     };
-    Ok(Context { request, told: context.told, trust: context.trust })
+    Ok(Context { request, told, trust, summary_through, compact_through })
 }
 
 /// How many tokens instructions and conversation may have: as many as the agent may read, and no more than
@@ -194,14 +232,35 @@ fn clean((_, entries): &mut Events, outgoing: &dyn Outgoing) {
     }
 }
 
+/// A conversation as far as there is room for it.
+struct Fitted {
+    built: Built,
+    /// How many of the earlier runs are shown, the newest of them.
+    shown: usize,
+    /// How many fit into half of the room, so that there is some left for those that come.
+    fit_half: usize,
+}
+
+impl Fitted {
+    /// Up to which place of the history a summary should stand for it, if it is time for one.
+    fn compact(&self, places: &[i64], has_more: bool) -> Option<i64> {
+        if self.shown < places.len() {
+            return places.get(self.fit_half.min(self.shown)).copied();
+        }
+        // However short they are, no more of them are looked at.
+        if has_more { places.get(places.len() / 2).copied() } else { None }
+    }
+}
+
 /// As much of a conversation as there is room for: the run itself, then those before it from the
-/// newest on.
+/// newest on, and for what is before these what stands for it.
 fn within(
     mut room: u64,
     own: &Events,
     earlier: &[Events],
+    summary: Option<&Summary>,
     thinker: &dyn Thinker,
-) -> Result<Built, TooLong> {
+) -> Result<Fitted, TooLong> {
     let mut cuts = CUTS.into_iter().map(|cut| Built::of(own, cut));
     let mut own = cuts.next().unwrap_or_default();
     let asked = own.asked(thinker);
@@ -218,17 +277,38 @@ fn within(
     }
     own.tell_what_is_missing();
     room = room.saturating_sub(own.weight(thinker));
-    let mut kept = Vec::new();
+    let summary = summary.map(|of| shorter::summary(of, room, thinker));
+    room = room.saturating_sub(summary.as_ref().map_or(0, |of| of.weight));
+    let (mut kept, mut weights) = (Vec::new(), Vec::new());
     for events in earlier {
         let built = Built::of(events, EARLIER);
         let weight = built.weight(thinker);
-        if weight > room {
+        if weights.iter().sum::<u64>().saturating_add(weight) > room {
             break;
         }
-        room -= weight;
+        weights.push(weight);
         kept.push(built);
     }
-    let mut all = Built::default();
-    kept.into_iter().rev().chain([own]).for_each(|built| all.append(built));
-    Ok(all)
+    let fit_half = fitting(&weights, room / 2);
+    let for_excerpt = shorter::room_for_excerpt(room);
+    if kept.len() < earlier.len() {
+        kept.truncate(fitting(&weights, room - for_excerpt));
+    }
+    let shown = kept.len();
+    let left_out = shorter::left_out(&earlier[shown..], for_excerpt, thinker);
+    let mut built = Built::default();
+    kept.into_iter().rev().chain([own]).for_each(|of| built.append(of));
+    shorter::begin(&mut built, summary.into_iter().chain(left_out));
+    Ok(Fitted { built, shown, fit_half })
+}
+
+/// How many of the first of these fit.
+fn fitting(weights: &[u64], room: u64) -> usize {
+    let mut left = room;
+    let fits = |weight: &&u64| {
+        let fits = **weight <= left;
+        left = left.saturating_sub(**weight);
+        fits
+    };
+    weights.iter().take_while(fits).count()
 }

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use palyra_common::agent::AgentSpec;
 use palyra_common::runtime_contracts::{
-    ApprovalState, RetryClass, RunEnd, RunLifecyclePhase, ToolOutcome, Trust,
+    ApprovalState, AuxiliaryTaskState, RetryClass, RunEnd, RunLifecyclePhase, ToolOutcome, Trust,
 };
 use palyra_common::tape::{
     ApprovalRequested, DeliveryEnqueued, ModelAbandoned, Said, TapeEvent, ToolCompleted,
@@ -81,6 +81,8 @@ pub(super) struct Held {
     pub(super) changed: Vec<String>,
     /// Whether its agent is there.
     pub(super) known: bool,
+    /// What it was asked first, if that was read.
+    pub(super) asked: Option<String>,
 }
 
 /// Whether to go on with a run.
@@ -100,6 +102,7 @@ impl Held {
         let (session, of) = (run.session, run.clone());
         let known = options.db.read(move |tx| Known::read(tx, &of)).await?;
         let Known { state, snapshot_seq, signals, session: place, agent, above, spoken } = known;
+        let asked = spoken.as_ref().and_then(Spoken::asked);
         let session = place.ok_or(GatewayError::NoSession(session))?;
         let known = agent.is_some();
         let agent = agent.map(|agent| agent.spec).unwrap_or_default();
@@ -135,6 +138,7 @@ impl Held {
             told: Vec::new(),
             changed: Vec::new(),
             known,
+            asked,
         })
     }
 
@@ -288,6 +292,9 @@ impl Held {
                     self.abandon(turn, attempt, charged, lost);
                     // Pieces of finished answers are gone already: what is left is of this one.
                     self.beside.drop_deltas = Some(1);
+                }
+                Recovery::GiveUpTask(open) => {
+                    self.lose_task(open, AuxiliaryTaskState::Failed).await?;
                 }
                 Recovery::Again(call) => {
                     let gated = palyra_common::tape::ToolGated {

@@ -1,7 +1,9 @@
 //! The end of a run: what it was, and what is said about it.
 
 use palyra_common::ids::EnvelopeId;
-use palyra_common::runtime_contracts::{RunEnd, RunLifecyclePhase, ToolOutcome};
+use palyra_common::runtime_contracts::{
+    AuxiliaryTaskState, RunEnd, RunLifecyclePhase, ToolOutcome,
+};
 use palyra_common::tape::{RunFinished, TapeEvent};
 use palyra_common::time::Duration;
 use palyra_connector_core::{CleanText, Envelope, Operation, Outgoing, Release};
@@ -55,6 +57,9 @@ impl Held {
             let ended = GivenUp::Failed("the run has ended".to_owned());
             self.abandon(self.state.turns + 1, attempt, charged, ended);
         }
+        if let Some(open) = self.state.auxiliary {
+            self.lose_task(open, AuxiliaryTaskState::Cancelled).await?;
+        }
         // What was to be given to others is not, and what they have begun they do not end.
         self.beside.delegate.clear();
         self.beside.stop.extend(given_away(&self.state));
@@ -63,6 +68,9 @@ impl Held {
         let finished = RunFinished { phase, end, answer: answer.clone(), detail, hint, limits };
         if phase != RunLifecyclePhase::Aborted {
             self.beside.reply = reply(&*self.options.outgoing, &self.run, &self.session, &answer)?;
+        }
+        if end == RunEnd::Answered {
+            self.beside.naming = self.naming(&answer).await?;
         }
         self.beside.answer = answer;
         let progress = std::mem::replace(&mut self.progress, true);
@@ -85,7 +93,7 @@ impl Held {
 
     /// The answer waits until there is room for it.
     async fn answer_later(&mut self) -> Result<(), GatewayError> {
-        self.beside.reply = None;
+        (self.beside.reply, self.beside.naming) = (None, None);
         let later = self.options.clock.now() + QUEUE_FULL_FOR;
         let waits_already = self.waits_already().await?;
         match &self.pending[..] {

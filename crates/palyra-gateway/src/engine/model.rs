@@ -4,7 +4,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use futures_util::future::BoxFuture;
-use palyra_common::runtime_contracts::RetryClass;
+use palyra_common::runtime_contracts::{AuxiliaryPreference, RetryClass};
 use palyra_common::text::strip_nul;
 use palyra_connector_core::Outgoing;
 use palyra_models::{Completion, Delta, DeltaSink, ModelRequest};
@@ -25,6 +25,10 @@ pub trait Thinker: Send + Sync {
         request: &'a ModelRequest,
         sink: &'a mut dyn DeltaSink,
     ) -> BoxFuture<'a, Result<Thought, ThoughtError>>;
+
+    /// Those of the models, and of the ones for side calls, that such a call is put to, in this order.
+    /// None: there is none that can do it.
+    fn preferred(&self, models: &[String], preference: AuxiliaryPreference) -> Vec<String>;
 
     /// What an answer could take at most.
     fn worst_case(&self, models: &[String], request: &ModelRequest) -> Amount;

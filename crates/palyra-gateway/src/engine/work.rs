@@ -19,6 +19,7 @@ use super::hands::Hands;
 use super::signal::Call;
 use super::{EngineOptions, TOPIC, children, unreadable};
 use crate::approvals::expire_overdue;
+use crate::auxiliary;
 use crate::store::run_signals;
 use crate::store::runs::{self, Run};
 
@@ -82,7 +83,22 @@ impl Engine {
     }
 
     /// Runs until `shutdown`, then lets what is under way end for a moment, and gives the rest back.
+    /// What is asked for on the side is done beside the runs.
     pub async fn run(self, shutdown: impl Future<Output = ()>) {
+        let (stop, stopped) = tokio::sync::oneshot::channel::<()>();
+        let side_calls = auxiliary::Worker::new(self.options.clone());
+        // Both are told at once, so that they end within the same time.
+        let shutdown = async move {
+            shutdown.await;
+            drop(stop);
+        };
+        let stopped = async {
+            let _ = stopped.await;
+        };
+        tokio::join!(self.work_on_runs(shutdown), side_calls.run(stopped));
+    }
+
+    async fn work_on_runs(self, shutdown: impl Future<Output = ()>) {
         tokio::pin!(shutdown);
         loop {
             let lease = tokio::select! {

@@ -41,6 +41,10 @@ impl Replay {
                 self.owed = Some(Owed::LeftOver);
                 self.model_lost(lost)
             }
+            TapeEvent::AuxTask(task) => {
+                self.owed = Some(Owed::LeftOver);
+                self.side_call(task)
+            }
             TapeEvent::DeliveryEnqueued(sent) => {
                 self.owed = Some(Owed::LeftOver);
                 self.enqueued(&sent.envelope)
@@ -71,7 +75,8 @@ impl Replay {
             let phase = phase.map_or("nothing", RunLifecyclePhase::as_str);
             return Err(format!("{} would be {phase}", end.as_str()));
         }
-        if !is_unread && (self.state.asked.is_some() || self.state.begun().next().is_some()) {
+        let is_open = self.state.asked.is_some() || self.state.auxiliary.is_some();
+        if !is_unread && (is_open || self.state.begun().next().is_some()) {
             return Err(words::owed(&self.state, &Owed::LeftOver));
         }
         let is_whole = end != RunEnd::Answered || finished.answer == self.state.said;

@@ -60,7 +60,9 @@ impl Replay {
             // It has not begun, and does not.
             (RunLifecyclePhase::Queued, _) if is_full => Some(RunLifecyclePhase::Queued),
             (_, _) if is_full => later(),
-            (_, Next::Nothing) if self.state.asked.is_none() => later(),
+            (_, Next::Nothing) if self.state.asked.is_none() && self.state.auxiliary.is_none() => {
+                later()
+            }
             (_, _) if self.last == Last::Failed && !was_last => later(),
             (_, _) => None,
         }

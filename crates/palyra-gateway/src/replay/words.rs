@@ -19,7 +19,10 @@ pub(super) fn next(state: &RunState, next: &Next) -> String {
         Next::Nothing if state.end.is_some() => "nothing: the run has ended".to_owned(),
         Next::Nothing => match state.asked {
             Some(attempt) => under_way(state.turns + 1, attempt),
-            None => format!("wait for what is under way{}", taken_over(state)),
+            None => match state.auxiliary {
+                Some(open) => format!("wait for the {}", open.kind),
+                None => format!("wait for what is under way{}", taken_over(state)),
+            },
         },
     }
 }
@@ -28,6 +31,7 @@ pub(super) fn next(state: &RunState, next: &Next) -> String {
 fn taken_over(state: &RunState) -> String {
     let told = recovery(state).into_iter().map(|found| match found {
         Recovery::Abandon { turn, attempt } => format!(", or give up {}", of(turn, attempt)),
+        Recovery::GiveUpTask(open) => format!(", or give up the {}", open.kind),
         Recovery::Again(call) => format!(", or allow {} again", named(state, &[call])),
         Recovery::AskHuman(call) => {
             format!(", or ask a human about {}, of which nobody knows", named(state, &[call]))

@@ -45,9 +45,13 @@ const NEXT_HISTORY: Sql = sql!(
 /// ended, and whether somebody else has the session.
 const END_RUN: Sql = sql!(
     "UPDATE sessions SET next_history = next_history + 1, changed_at = $2,
-         holder = CASE WHEN holder = $3 THEN NULL ELSE holder END
+         holder = CASE WHEN holder = $3 THEN NULL ELSE holder END,
+         title = CASE WHEN title = '' THEN $4 ELSE title END
      WHERE id = $1 RETURNING next_history, next_run - next_history, holder"
 );
+
+/// Nobody has named it meanwhile.
+const ENTITLE: Sql = sql!("UPDATE sessions SET title = $2 WHERE id = $1 AND title = ''");
 
 const GIVE_TO: Sql = sql!("UPDATE sessions SET agent = $2 WHERE id = $1");
 
@@ -195,14 +199,16 @@ pub(crate) struct Ended {
     pub(crate) is_free: bool,
 }
 
-/// Ends a run, and takes the session from it if it has it. Locks the session.
+/// Ends a run, and takes the session from it if it has it. Locks the session, which is called `title`
+/// from then on if it has no name.
 pub(crate) fn end_run(
     tx: &mut Tx<'_>,
     id: SessionId,
     run: RunId,
+    title: &str,
     now: Timestamp,
 ) -> Result<Ended, StorageError> {
-    tx.query_one(&END_RUN, params![text(id), now, text(run)], |row| {
+    tx.query_one(&END_RUN, params![text(id), now, text(run), title], |row| {
         let (open, holder): (i64, Option<String>) = (row.get(1)?, row.get(2)?);
         Ok(Ended { history: row.get::<i64>(0)? - 1, is_free: open > 0 && holder.is_none() })
     })
@@ -215,6 +221,11 @@ pub(crate) fn give_to(tx: &mut Tx<'_>, id: SessionId, agent: &AgentId) -> Result
 
 pub(crate) fn rename(tx: &mut Tx<'_>, id: SessionId, title: &str) -> Result<(), StorageError> {
     tx.execute(&RENAME, params![text(id), title]).map(drop)
+}
+
+/// Names a conversation that has no name.
+pub(crate) fn entitle(tx: &mut Tx<'_>, id: SessionId, title: &str) -> Result<(), StorageError> {
+    tx.execute(&ENTITLE, params![text(id), title]).map(drop)
 }
 
 pub(crate) fn archive(tx: &mut Tx<'_>, id: SessionId, now: Timestamp) -> Result<(), StorageError> {

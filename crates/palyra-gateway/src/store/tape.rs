@@ -43,13 +43,22 @@ const FOLDED: Sql = sql!(
      WHERE run_id = $1 AND seq > $2 AND kind <> 'model.delta' ORDER BY seq"
 );
 
-/// What a model reads of the runs that have ended in a session before some place, the newest first.
+/// What a model reads of the runs that have ended in a session between two places, the newest first.
 const SPOKEN_BEFORE: Sql = sql!(
-    "SELECT t.seq, t.at, t.payload, r.id FROM (
-         SELECT id, history FROM runs WHERE session_id = $1 AND history < $2
+    "SELECT t.seq, t.at, t.payload, r.id, r.history FROM (
+         SELECT id, history FROM runs WHERE session_id = $1 AND history < $2 AND history > $5
          ORDER BY history DESC LIMIT $3) r
      JOIN tape t ON t.run_id = r.id AND t.spoken = 1 AND t.kind <> 'run.finished'
      ORDER BY r.history DESC, t.seq DESC LIMIT $4"
+);
+
+/// The same, the oldest runs first, and of each run the newest first.
+const SPOKEN_AFTER: Sql = sql!(
+    "SELECT t.seq, t.at, t.payload, r.id, r.history FROM (
+         SELECT id, history FROM runs WHERE session_id = $1 AND history < $2 AND history > $5
+         ORDER BY history LIMIT $3) r
+     JOIN tape t ON t.run_id = r.id AND t.spoken = 1 AND t.kind <> 'run.finished'
+     ORDER BY r.history, t.seq DESC LIMIT $4"
 );
 
 /// The newest first.
@@ -183,20 +192,42 @@ pub(crate) fn inputs_before(
     tx.query(&INPUTS_BEFORE, params![text(run), before], read)
 }
 
-/// What a model reads of a session before the place `until`, in at most so many runs and events: by
-/// run, the newest first. Of the last run there may be less than all.
-pub(crate) fn spoken_before(
+/// What a model reads of a run that has ended.
+pub(crate) struct Spoken {
+    /// Its place in the history.
+    pub(crate) place: i64,
+    pub(crate) run: RunId,
+    /// The newest first.
+    pub(crate) entries: Vec<TapeEntry>,
+}
+
+/// From which end of a conversation it is read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum From {
+    Newest,
+    Oldest,
+}
+
+/// What a model reads of a session behind one place and before another, in at most so many runs and
+/// events: by run. Of the last run there may be less than all.
+pub(crate) fn spoken_between(
     tx: &mut Tx<'_>,
     session: SessionId,
-    until: i64,
+    (after, until): (i64, i64),
     (runs, events): (u32, u32),
-) -> Result<Vec<(RunId, Vec<TapeEntry>)>, StorageError> {
-    let params = params![text(session), until, runs, events];
-    let mut all: Vec<(RunId, Vec<TapeEntry>)> = Vec::new();
-    for (run, entry) in tx.query(&SPOKEN_BEFORE, params, |row| Ok((row.parse(3)?, read(row)?)))? {
+    from: From,
+) -> Result<Vec<Spoken>, StorageError> {
+    let sql = match from {
+        From::Newest => &SPOKEN_BEFORE,
+        From::Oldest => &SPOKEN_AFTER,
+    };
+    let params = params![text(session), until, runs, events, after];
+    let mut all: Vec<Spoken> = Vec::new();
+    let found = tx.query(sql, params, |row| Ok((row.parse(3)?, row.get(4)?, read(row)?)))?;
+    for (run, place, entry) in found {
         match all.last_mut() {
-            Some((last, entries)) if *last == run => entries.push(entry),
-            _ => all.push((run, vec![entry])),
+            Some(last) if last.run == run => last.entries.push(entry),
+            _ => all.push(Spoken { place, run, entries: vec![entry] }),
         }
     }
     Ok(all)
@@ -239,7 +270,8 @@ pub(crate) fn is_spoken(event: &TapeEvent) -> bool {
         | TapeEvent::ApprovalDecided(_)
         | TapeEvent::ToolStarted(_)
         | TapeEvent::DeliveryEnqueued(_)
-        | TapeEvent::DeliverySettled(_) => false,
+        | TapeEvent::DeliverySettled(_)
+        | TapeEvent::AuxTask(_) => false,
     }
 }
 

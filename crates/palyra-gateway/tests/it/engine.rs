@@ -1,6 +1,8 @@
 //! Runs, from a question to their end.
 
 mod answers;
+mod aside;
+mod compacting;
 mod delegating;
 mod delivering;
 mod hostile;
@@ -12,6 +14,7 @@ mod replaying;
 mod routed;
 mod sending;
 mod takeover;
+mod titles;
 mod tools;
 mod unreadable;
 mod waiting;

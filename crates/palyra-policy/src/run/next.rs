@@ -7,7 +7,7 @@ use palyra_common::runtime_contracts::{
 use palyra_common::tape::Limits;
 use palyra_common::time::Duration;
 
-use super::state::{CallState, CallStep, RunState};
+use super::state::{CallState, CallStep, OpenTask, RunState};
 use crate::budget::Amount;
 
 /// What a run used that its tape does not say.
@@ -47,7 +47,7 @@ pub enum Next {
 
 /// What to do next with a run that a worker has.
 pub fn next(state: &RunState, limits: &Limits, used: Used) -> Next {
-    if state.end.is_some() || state.asked.is_some() {
+    if state.end.is_some() || state.asked.is_some() || state.auxiliary.is_some() {
         return Next::Nothing;
     }
     let open = |step: fn(&CallStep) -> bool| {
@@ -189,6 +189,8 @@ pub enum Recovery {
         /// Which attempt.
         attempt: u32,
     },
+    /// Give the side call up; it is charged like that, too.
+    GiveUpTask(OpenTask),
     /// Begin the call again: that changes nothing, or nothing more, or nothing was done yet.
     Again(usize),
     /// Ask a human: nobody knows whether the call was made.
@@ -199,6 +201,7 @@ pub enum Recovery {
 pub fn recovery(state: &RunState) -> Vec<Recovery> {
     let turn = state.turns + 1;
     let model = state.asked.map(|attempt| Recovery::Abandon { turn, attempt });
+    let task = state.auxiliary.map(Recovery::GiveUpTask);
     let calls = state.calls.iter().enumerate().filter_map(|(index, call)| match call.step {
         CallStep::Started { .. } => Some(match (call.effect, call.with_result) {
             (Some(ToolEffect::ReadOnly | ToolEffect::Idempotent), _) => Recovery::Again(index),
@@ -213,5 +216,5 @@ pub fn recovery(state: &RunState) -> Vec<Recovery> {
         | CallStep::Decided { .. }
         | CallStep::Ended => None,
     });
-    model.into_iter().chain(calls).collect()
+    task.into_iter().chain(model).chain(calls).collect()
 }

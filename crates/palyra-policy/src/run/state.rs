@@ -1,10 +1,11 @@
 //! The state of a run: a fold over its tape.
 
-use palyra_common::ids::ApprovalId;
+use palyra_common::ids::{ApprovalId, AuxiliaryTaskId};
 use palyra_common::runtime_contracts::{
-    ApprovalState, GateDecision, ModelFinish, RunEnd, RunLifecyclePhase, ToolEffect, Trust,
+    ApprovalState, AuxiliaryTaskKind, AuxiliaryTaskState, GateDecision, ModelFinish, RunEnd,
+    RunLifecyclePhase, ToolEffect, Trust,
 };
-use palyra_common::tape::{Call, ModelCompleted, TapeEvent};
+use palyra_common::tape::{AuxTask, Call, ModelCompleted, TapeEvent};
 use serde::{Deserialize, Serialize};
 
 use crate::budget::Amount;
@@ -43,6 +44,23 @@ pub struct RunState {
     pub trust: Trust,
     /// Why it ended.
     pub end: Option<RunEnd>,
+    /// The side call that was begun and has not ended.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub auxiliary: Option<OpenTask>,
+    /// How many side calls there were.
+    #[serde(default)]
+    pub auxiliary_tasks: u32,
+}
+
+/// A side call that is under way.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct OpenTask {
+    /// Which one.
+    pub task: AuxiliaryTaskId,
+    /// What it does.
+    pub kind: AuxiliaryTaskKind,
+    /// Which attempt at it.
+    pub attempt: u32,
 }
 
 /// A call of the last turn.
@@ -117,6 +135,8 @@ impl RunState {
             finish: None,
             trust: Trust::Operator,
             end: None,
+            auxiliary: None,
+            auxiliary_tasks: 0,
         }
     }
 
@@ -168,10 +188,10 @@ impl RunState {
                 self.step(&done.call, |_| CallStep::Ended);
                 self.trust = self.trust.max(done.trust);
             }
+            TapeEvent::AuxTask(task) => self.side_call(task),
             TapeEvent::RunFinished(finished) => {
-                self.phase = finished.phase;
-                self.end = Some(finished.end);
-                self.asked = None;
+                (self.phase, self.end) = (finished.phase, Some(finished.end));
+                (self.asked, self.auxiliary) = (None, None);
             }
             TapeEvent::RunQueued(_)
             | TapeEvent::ModelDelta(_)
@@ -186,6 +206,21 @@ impl RunState {
         self.calls
             .iter()
             .filter(|call| call.step.started() > 0 && call.effect != Some(ToolEffect::ReadOnly))
+    }
+
+    fn side_call(&mut self, event: &AuxTask) {
+        self.charge(event.charged_tokens, event.charged_micros);
+        let known = self.auxiliary.is_some_and(|open| open.task == event.task);
+        self.auxiliary_tasks += u32::from(!known);
+        self.auxiliary = match event.state {
+            AuxiliaryTaskState::Pending | AuxiliaryTaskState::Running => {
+                let AuxTask { task, task_kind: kind, attempt, .. } = *event;
+                Some(OpenTask { task, kind, attempt })
+            }
+            AuxiliaryTaskState::Succeeded
+            | AuxiliaryTaskState::Failed
+            | AuxiliaryTaskState::Cancelled => None,
+        };
     }
 
     fn answered(&mut self, answer: &ModelCompleted) {

@@ -85,6 +85,7 @@ fn asked(turn: u32, attempt: u32) -> TapeEvent {
         reserved_tokens,
         reserved_micros,
         limits: None,
+        summary_through: None,
     })
 }
 

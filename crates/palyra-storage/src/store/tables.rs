@@ -59,6 +59,8 @@ pub(crate) const TRAVELLING: &[Table] = &[
     all("approvals", "id", 8),
     all("budgets", "scope", 8),
     all("budget_reservations", "run_id, turn, attempt", 8),
+    all("auxiliary_tasks", "id", 11),
+    all("session_summaries", "session_id", 11),
 ];
 
 /// Tables that do not: the schema is made anew, nobody holds a lease on a restored database,

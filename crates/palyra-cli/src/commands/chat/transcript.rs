@@ -101,7 +101,9 @@ impl Transcript {
             | TapeEvent::ModelRequested(_)
             | TapeEvent::ToolGated(_)
             | TapeEvent::DeliveryEnqueued(_)
-            | TapeEvent::DeliverySettled(_) => Vec::new(),
+            | TapeEvent::DeliverySettled(_)
+            // It is for what follows, and that follows whatever comes of it.
+            | TapeEvent::AuxTask(_) => Vec::new(),
         }
     }
 

@@ -12,8 +12,9 @@ use utoipa_axum::routes;
 use super::caller::COOKIE;
 use super::guard::guard;
 use super::handlers::{
-    access, agents, approvals, audit, backups, channels, config, console, events, health, logins,
-    messages, models, outbox, principals, router, runs, secrets, sessions, status, tapes,
+    access, agents, approvals, audit, auxiliary, backups, channels, config, console, events,
+    health, logins, messages, models, outbox, principals, router, runs, secrets, sessions, status,
+    tapes,
 };
 use super::refusal::Refusal;
 use crate::app::App;
@@ -160,6 +161,7 @@ fn of_agents() -> OpenApiRouter<App> {
         .routes(routes!(runs::abort_run))
         .routes(routes!(runs::pause_run))
         .routes(routes!(runs::resume_run))
+        .routes(routes!(auxiliary::list_auxiliary_tasks))
         .routes(routes!(tapes::replay_run))
         .routes(routes!(tapes::compare_runs))
         .routes(routes!(tapes::export_run))

@@ -4,6 +4,7 @@ pub(super) mod access;
 pub(super) mod agents;
 pub(super) mod approvals;
 pub(super) mod audit;
+pub(super) mod auxiliary;
 pub(super) mod backups;
 pub(super) mod channels;
 pub(super) mod config;

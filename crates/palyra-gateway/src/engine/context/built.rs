@@ -10,7 +10,7 @@ use palyra_models::{Part, ToolCall, ToolOutcome as Told, ToolResult, Turn, marke
 use crate::engine::model::Thinker;
 
 /// A run, and what was said in it, the newest first.
-pub(super) type Events = (RunId, Vec<TapeEntry>);
+pub(in crate::engine) type Events = (RunId, Vec<TapeEntry>);
 
 /// How much of a text is shown, in bytes.
 #[derive(Debug, Clone, Copy)]
@@ -81,6 +81,7 @@ impl Built {
                 | TapeEvent::ToolStarted(_)
                 | TapeEvent::DeliveryEnqueued(_)
                 | TapeEvent::DeliverySettled(_)
+                | TapeEvent::AuxTask(_)
                 | TapeEvent::RunFinished(_) => {}
             }
         }
@@ -216,6 +217,15 @@ impl Built {
             let missing = self.missing;
             let text = format!("[your first {missing} steps on this are not shown any more]");
             parts.push(Part::text(text));
+        }
+    }
+
+    /// Begins with something that was said before.
+    pub(super) fn begin_with(&mut self, text: String, trust: Trust) {
+        self.trust = self.trust.max(trust);
+        match self.turns.first_mut() {
+            Some(Turn::User { parts }) => parts.insert(0, Part::text(text)),
+            _ => self.turns.insert(0, Turn::user(text)),
         }
     }
 

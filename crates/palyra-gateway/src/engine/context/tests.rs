@@ -14,6 +14,16 @@ struct Scale(Option<u64>);
 
 const SCALE: Scale = Scale(None);
 
+/// Without a summary.
+fn within(
+    room: u64,
+    own: &Events,
+    earlier: &[Events],
+    thinker: &dyn Thinker,
+) -> Result<Built, TooLong> {
+    super::within(room, own, earlier, None, thinker).map(|fitted| fitted.built)
+}
+
 impl Thinker for Scale {
     fn think<'a>(
         &'a self,
@@ -23,6 +33,14 @@ impl Thinker for Scale {
         _: &'a mut dyn DeltaSink,
     ) -> BoxFuture<'a, Result<Thought, ThoughtError>> {
         unreachable!("nobody is asked here")
+    }
+
+    fn preferred(
+        &self,
+        _: &[String],
+        _: palyra_common::runtime_contracts::AuxiliaryPreference,
+    ) -> Vec<String> {
+        Vec::new()
     }
 
     fn worst_case(&self, _: &[String], _: &ModelRequest) -> Amount {

@@ -1,6 +1,8 @@
 //! Whatever is changed of what the engine has decided is found.
 
-use palyra_common::runtime_contracts::{GateDecision, RunEnd, RunLifecyclePhase, ToolOutcome};
+use palyra_common::runtime_contracts::{
+    AuxiliaryReason, AuxiliaryTaskState, GateDecision, RunEnd, RunLifecyclePhase, ToolOutcome,
+};
 use palyra_common::tape::TapeEvent;
 
 use super::difference;
@@ -37,6 +39,10 @@ fn others(event: &TapeEvent) -> Vec<TapeEvent> {
     change!(ToolStarted, |started| started.attempt += 1);
     change!(DeliveryEnqueued, |sent| sent.envelope = "another".parse().unwrap());
     change!(RunFinished, |finished| finished.answer.push('!'));
+    change!(AuxTask, |task| task.attempt += 1);
+    for state in AuxiliaryTaskState::ALL {
+        change!(AuxTask, |task| task.state = *state);
+    }
     for decision in GateDecision::ALL {
         change!(ToolGated, |gated| gated.decision = *decision);
     }
@@ -61,6 +67,12 @@ fn comes_from_outside(event: &TapeEvent, other: &TapeEvent) -> bool {
     match (event, other) {
         (TapeEvent::ToolCompleted(was), TapeEvent::ToolCompleted(is)) => {
             of_tools.contains(&was.outcome) && of_tools.contains(&is.outcome)
+        }
+        // Whether somebody has stopped it, or is gone.
+        (TapeEvent::AuxTask(was), TapeEvent::AuxTask(is)) => {
+            let interrupted = Some(AuxiliaryReason::Interrupted);
+            let ends = [AuxiliaryTaskState::Failed, AuxiliaryTaskState::Cancelled];
+            was.reason == interrupted && ends.contains(&is.state) && was.attempt == is.attempt
         }
         (_, TapeEvent::RunPhase(moved)) => moved.phase == RunLifecyclePhase::Paused,
         (TapeEvent::RunFinished(was), TapeEvent::RunFinished(is)) => {

@@ -1,6 +1,6 @@
 //! Tapes as the engine writes them.
 
-use palyra_common::ids::{ApprovalId, RunId};
+use palyra_common::ids::{ApprovalId, AuxiliaryTaskId, RunId};
 pub(super) use palyra_common::runtime_contracts::GateDecision::{Allow, Ask, Refuse};
 pub(super) use palyra_common::runtime_contracts::GateReason::{
     LowRisk, NotAllowed, OutcomeUnknown, ReadsOwnData, Risky,
@@ -10,13 +10,14 @@ pub(super) use palyra_common::runtime_contracts::RunLifecyclePhase::{
     Aborted, Completed, Paused, Queued as Waits, Running, WaitingForApproval,
 };
 use palyra_common::runtime_contracts::{
-    ApprovalState, ApprovalSubject, GateDecision, GateReason, ModelFinish, RiskLevel, RunEnd,
-    RunLifecyclePhase, ToolEffect, ToolOutcome, ToolReach, Trust,
+    ApprovalState, ApprovalSubject, AuxiliaryReason, AuxiliaryTaskKind, AuxiliaryTaskState,
+    GateDecision, GateReason, ModelFinish, RiskLevel, RunEnd, RunLifecyclePhase, ToolEffect,
+    ToolOutcome, ToolReach, Trust,
 };
 use palyra_common::tape::{
-    ApprovalDecided, ApprovalRequested, Call, DeliveryEnqueued, Input, Limits, ModelAbandoned,
-    ModelCompleted, ModelDelta, ModelRequested, Phase, Queued, RunFinished, TapeEvent,
-    ToolCompleted, ToolGated, ToolProposed, ToolStarted,
+    ApprovalDecided, ApprovalRequested, AuxTask, Call, DeliveryEnqueued, Input, Limits,
+    ModelAbandoned, ModelCompleted, ModelDelta, ModelRequested, Phase, Queued, RunFinished,
+    TapeEvent, ToolCompleted, ToolGated, ToolProposed, ToolStarted,
 };
 use palyra_common::time::Timestamp;
 
@@ -48,6 +49,31 @@ pub(super) fn requested(turn: u32, attempt: u32) -> TapeEvent {
         reserved_tokens: 10,
         reserved_micros: 20,
         limits: Some(Limits::default()),
+        summary_through: None,
+    })
+}
+
+fn side_call(
+    state: AuxiliaryTaskState,
+    attempt: u32,
+    reason: Option<AuxiliaryReason>,
+) -> TapeEvent {
+    let is_open = state == AuxiliaryTaskState::Running;
+    // Nobody was asked before the first attempt.
+    let charged = if is_open && attempt == 1 { 0 } else { 10 };
+    let reserved = if is_open { 10 } else { 0 };
+    TapeEvent::AuxTask(AuxTask {
+        task: AuxiliaryTaskId::from_parts(Timestamp::UNIX_EPOCH, 7),
+        task_kind: AuxiliaryTaskKind::Summary,
+        state,
+        attempt,
+        model: None,
+        reserved_tokens: reserved,
+        reserved_micros: reserved,
+        charged_tokens: charged,
+        charged_micros: charged,
+        reason,
+        detail: None,
     })
 }
 
@@ -259,6 +285,34 @@ fn stopped() -> Vec<TapeEvent> {
     tape
 }
 
+/// What does not fit is put into a summary first, at the second attempt.
+fn with_a_summary() -> Vec<TapeEvent> {
+    let mut tape = vec![queued(), said(), phase(Running)];
+    tape.extend([
+        side_call(AuxiliaryTaskState::Running, 1, None),
+        side_call(AuxiliaryTaskState::Running, 2, None),
+        side_call(AuxiliaryTaskState::Succeeded, 2, None),
+        requested(1, 1),
+        answer(1, 1, "hi", &[]),
+        finished(Completed, Answered, "hi"),
+    ]);
+    tape
+}
+
+/// The same where a worker dies over it, and the next goes on without.
+fn without_its_summary() -> Vec<TapeEvent> {
+    let lost = Some(AuxiliaryReason::Interrupted);
+    let mut tape = vec![queued(), said(), phase(Running)];
+    tape.extend([
+        side_call(AuxiliaryTaskState::Running, 1, None),
+        side_call(AuxiliaryTaskState::Failed, 1, lost),
+        requested(1, 1),
+        answer(1, 1, "hi", &[]),
+        finished(Completed, Answered, "hi"),
+    ]);
+    tape
+}
+
 /// Stopped by a limit of so many turns.
 pub(super) fn stopped_at(turns: u32) -> Vec<TapeEvent> {
     let mut tape = begun();
@@ -273,5 +327,7 @@ pub(super) fn all() -> Vec<(&'static str, Vec<TapeEvent>)> {
         ("taken over", taken_over()),
         ("stopped", stopped()),
         ("limited", stopped_at(1)),
+        ("with a summary", with_a_summary()),
+        ("without its summary", without_its_summary()),
     ]
 }

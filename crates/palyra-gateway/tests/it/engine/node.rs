@@ -9,15 +9,16 @@ use futures_util::future::{BoxFuture, ready};
 use palyra_common::agent::AgentSpec;
 use palyra_common::ids::{ApprovalId, RunId, SessionId};
 use palyra_common::runtime_contracts::{
-    ApprovalState, RetryClass, RiskLevel, RunLifecyclePhase, ToolEffect, ToolReach, Trust,
+    ApprovalState, AuxiliaryPreference, RetryClass, RiskLevel, RunLifecyclePhase, ToolEffect,
+    ToolReach, Trust,
 };
 use palyra_common::tape::{Input, TapeEntry, TapeEvent};
 use palyra_common::time::{Clock, Duration, Timestamp};
 use palyra_connector_core::{Outgoing, SystemDice};
 use palyra_gateway::{
-    Agents, Answer, Approvals, Engine, EngineOptions, FetchMethod, Fetched, Fetcher, GatewayError,
-    Invocation, Run, Sessions, Streams, Thinker, Thought, ThoughtError, Tool, ToolDone, ToolFault,
-    ToolInfo, ToolOptions, Toolbox, Verdict, Weighed, built_in,
+    Agents, Answer, Approvals, Auxiliary, Engine, EngineOptions, FetchMethod, Fetched, Fetcher,
+    GatewayError, Invocation, Run, Sessions, Streams, Thinker, Thought, ThoughtError, Tool,
+    ToolDone, ToolFault, ToolInfo, ToolOptions, Toolbox, Verdict, Weighed, built_in,
 };
 use palyra_models::{
     Completion, Delta, DeltaSink, FinishReason, ModelRequest, ToolCall, Turn, Usage,
@@ -59,6 +60,8 @@ pub(super) enum Says {
     /// So much, and so long after it was asked that it is too late for more.
     Late(&'static [&'static str], Arc<Shifted>, Duration),
     Calls(Vec<(&'static str, String)>),
+    /// An answer of so many tokens, whatever it was allowed.
+    Wordy(&'static str, u64),
     Fails(RetryClass),
     /// It wants to be left alone for so long.
     Busy(Duration),
@@ -69,6 +72,9 @@ pub(super) enum Says {
     Waits(&'static str, Arc<Notify>, Arc<Notify>),
 }
 
+/// The model for side calls.
+pub(super) const HELPER: &str = "helper";
+
 /// A model that says what was written for it, and then that it has nothing to say.
 #[derive(Default)]
 pub(super) struct Script {
@@ -78,11 +84,25 @@ pub(super) struct Script {
     /// For each question, how many of the models were to come later.
     pub(super) later: Mutex<Vec<u32>>,
     pub(super) price: AtomicU32,
+    /// The models for side calls; none: there are none that follow instructions.
+    pub(super) helpers: Mutex<Vec<String>>,
+    /// What they say next.
+    aside: Mutex<VecDeque<Says>>,
+    /// What they were asked.
+    pub(super) asked_aside: Mutex<Vec<ModelRequest>>,
+    /// By what they were chosen.
+    pub(super) preferences: Mutex<Vec<AuxiliaryPreference>>,
 }
 
 impl Script {
     pub(super) fn then(&self, says: Says) {
         self.next.lock().unwrap().push_back(says);
+    }
+
+    /// There is a model for side calls, and this is what it says next.
+    pub(super) fn aside(&self, says: Says) {
+        *self.helpers.lock().unwrap() = vec![HELPER.to_owned()];
+        self.aside.lock().unwrap().push_back(says);
     }
 
     pub(super) fn times_asked(&self) -> usize {
@@ -115,14 +135,21 @@ fn failed(class: RetryClass, owed: Amount) -> ThoughtError {
 impl Thinker for Script {
     fn think<'a>(
         &'a self,
-        _: &'a [String],
+        models: &'a [String],
         later: u32,
         request: &'a ModelRequest,
         sink: &'a mut dyn DeltaSink,
     ) -> BoxFuture<'a, Result<Thought, ThoughtError>> {
-        self.asked.lock().unwrap().push(request.clone());
-        self.later.lock().unwrap().push(later);
-        let says = self.next.lock().unwrap().pop_front();
+        let is_aside = models.iter().any(|name| name == HELPER);
+        let (asked, next) = match is_aside {
+            true => (&self.asked_aside, &self.aside),
+            false => (&self.asked, &self.next),
+        };
+        asked.lock().unwrap().push(request.clone());
+        if !is_aside {
+            self.later.lock().unwrap().push(later);
+        }
+        let says = next.lock().unwrap().pop_front();
         if let Some(Says::Late(_, clock, by)) = &says {
             clock.advance(*by);
         }
@@ -138,6 +165,11 @@ impl Thinker for Script {
                 Some(Says::Cut(text)) => {
                     let mut thought = self.thought(text, Vec::new());
                     thought.completion.finish = FinishReason::Length;
+                    Ok(thought)
+                }
+                Some(Says::Wordy(text, tokens)) => {
+                    let mut thought = self.thought(text, Vec::new());
+                    thought.completion.usage.output_tokens = tokens;
                     Ok(thought)
                 }
                 Some(Says::While(text, calls)) => Ok(self.thought(text, calls)),
@@ -171,6 +203,11 @@ impl Thinker for Script {
             }
         }
         .boxed()
+    }
+
+    fn preferred(&self, _: &[String], preference: AuxiliaryPreference) -> Vec<String> {
+        self.preferences.lock().unwrap().push(preference);
+        self.helpers.lock().unwrap().clone()
     }
 
     fn worst_case(&self, _: &[String], _: &ModelRequest) -> Amount {
@@ -318,6 +355,8 @@ pub(super) struct Node {
     pub(super) approvals: Approvals,
     pub(super) agents: Agents,
     pub(super) streams: Streams,
+    pub(super) auxiliary: Auxiliary,
+    pub(super) blobs: BlobStore,
     stop: Option<oneshot::Sender<()>>,
     running: Option<JoinHandle<()>>,
     keeper: JoinHandle<()>,
@@ -332,8 +371,13 @@ impl Node {
     }
 
     pub(super) async fn start_on(db: Database, folder: &std::path::Path) -> Self {
+        Self::start_with(db, folder, Script::default()).await
+    }
+
+    /// The same with a model that knows what to say before it is asked.
+    pub(super) async fn start_with(db: Database, folder: &std::path::Path, script: Script) -> Self {
         let clock = Arc::new(Shifted::default());
-        let (script, counting) = (Arc::new(Script::default()), Arc::new(Counting::default()));
+        let (script, counting) = (Arc::new(script), Arc::new(Counting::default()));
         let leases = Leases::new(db.clone(), clock.clone(), Duration::from_secs(2));
         let keeper = keep(&db, &leases);
         let tool = |name, effect, risk| -> Arc<dyn Tool> {
@@ -360,7 +404,7 @@ impl Node {
         let engine = Engine::new(EngineOptions {
             db: db.clone(),
             leases: leases.clone(),
-            blobs,
+            blobs: blobs.clone(),
             clock: clock.clone(),
             dice: Arc::new(SystemDice),
             thinker: script.clone(),
@@ -378,6 +422,8 @@ impl Node {
         Self {
             sessions: Sessions::new(db.clone(), clock.clone()),
             approvals: Approvals::new(db.clone(), clock.clone()),
+            auxiliary: Auxiliary::new(db.clone(), clock.clone()),
+            blobs,
             db,
             leases,
             agents,
