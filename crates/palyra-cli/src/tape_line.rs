@@ -1,6 +1,6 @@
 //! An event of a tape in one line, for people.
 
-use palyra_common::tape::{TapeEntry, TapeEvent};
+use palyra_common::tape::{A2uiUpdate, TapeEntry, TapeEvent};
 
 use crate::output::short;
 
@@ -47,6 +47,7 @@ pub(crate) fn said(entry: &TapeEntry) -> String {
         TapeEvent::ToolCompleted(done) => {
             format!("{} is {}: {}", done.call, done.outcome.as_str(), done.content)
         }
+        TapeEvent::A2uiUpdate(shown) => shown_by(shown),
         TapeEvent::DeliveryEnqueued(sent) => format!("{} as {}", sent.connector, sent.envelope),
         TapeEvent::DeliverySettled(sent) => {
             format!("{} as {} is {}", sent.connector, sent.envelope, sent.state.as_str())
@@ -58,6 +59,13 @@ pub(crate) fn said(entry: &TapeEntry) -> String {
         }
     };
     short(&said, CHARS)
+}
+
+/// Which message about which surface.
+fn shown_by(shown: &A2uiUpdate) -> String {
+    let names = shown.message.as_object().into_iter().flatten().map(|(name, _)| name.as_str());
+    let name = names.filter(|name| *name != "version").collect::<String>();
+    format!("{} by {}: {name}", shown.surface, shown.call)
 }
 
 fn with_reason(what: &str, reason: Option<&str>) -> String {

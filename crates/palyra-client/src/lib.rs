@@ -9,6 +9,7 @@
 #![warn(missing_docs)]
 
 mod absence;
+mod acp;
 mod agents;
 mod answer;
 mod approvals;

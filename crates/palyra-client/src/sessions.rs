@@ -2,7 +2,7 @@
 
 use palyra_common::api::{
     AgentSession, Compared, ExportedEvent, NewInput, NewSession, Page, Replayed, Run,
-    SessionChange, SessionMessage, Submitted,
+    SessionChange, SessionMessage, ShownSurface, Submitted,
 };
 use palyra_common::ids::{RunId, SessionId};
 use palyra_common::runtime_contracts::RunLifecyclePhase;
@@ -85,6 +85,11 @@ impl Client {
         let id = id.to_string();
         let path = ["admin", "v1", "sessions", &id, "messages"];
         self.json(self.request_with(Method::GET, &path, &page(after, limit))).await
+    }
+
+    /// What is shown in a conversation now.
+    pub async fn surfaces(&self, id: SessionId) -> Result<Page<ShownSurface>, ClientError> {
+        self.json(self.admin(Method::GET, &["sessions", &id.to_string(), "surfaces"])).await
     }
 
     /// Says something, which a run answers. Sent again with the same `key` it is said once.

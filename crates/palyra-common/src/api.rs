@@ -6,6 +6,7 @@
 //! was left out would be undone.
 
 mod access;
+pub mod acp;
 mod agents;
 mod approvals;
 mod audit;
@@ -26,6 +27,7 @@ mod status;
 use serde::{Deserialize, Serialize};
 
 pub use access::{CreatedToken, MAX_TOKEN_SECONDS, NewToken, Token};
+pub use acp::{AcpCommandEnvelope, AcpCommandResultEnvelope};
 pub use agents::{Agent, AgentChange, NewAgent};
 pub use approvals::{Approval, ApprovalAsker, ApprovalDecision, ApprovalVerdict};
 pub use audit::{AuditEvent, AuditVerified, ChainFaultAt};
@@ -46,7 +48,7 @@ pub use runs::{Compared, Difference, ExportedEvent, Parting, Replayed, Run, RunT
 pub use secrets::{MasterRotated, RotateMaster, Secret, SecretStored, SecretValue, SecretVersion};
 pub use sessions::{
     AgentSession, MessageRole, NewInput, NewSession, SessionChange, SessionMessage, SessionSurface,
-    Submitted,
+    ShownSurface, Submitted,
 };
 pub use status::{Check, CheckState, Doctor, Health, Readiness, RunsStatus, Status, VaultStatus};
 

@@ -12,6 +12,7 @@
 //! - [`deployment_profiles`]: the three ways in which Palyra is run.
 //! - [`api`]: what the HTTP API takes and gives.
 //! - [`route`], [`queue`]: what an operator chooses for a channel.
+//! - [`a2ui`]: user interface that agents push.
 //! - [`agent`]: who does the work. [`tape`]: what happens in a run.
 //! - [`data_dir`]: where a node keeps its files, and what they are called.
 //! - [`hint`]: commands that people are told.
@@ -20,6 +21,7 @@
 
 #![warn(missing_docs)]
 
+pub mod a2ui;
 pub mod agent;
 pub mod api;
 pub mod data_dir;

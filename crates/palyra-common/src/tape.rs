@@ -5,7 +5,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::ids::{ApprovalId, ConnectorId, EnvelopeId, RunId};
+use crate::ids::{ApprovalId, ConnectorId, EnvelopeId, RunId, SurfaceId};
 use crate::runtime_contracts::{
     ApprovalState, ApprovalSubject, GateDecision, GateReason, ModelFinish, OutboxState, RiskLevel,
     RunEnd, RunLifecyclePhase, TapeEventKind, ToolEffect, ToolOutcome, ToolReach, Trust,
@@ -78,6 +78,9 @@ pub enum TapeEvent {
     /// A tool call ended.
     #[serde(rename = "tool.completed")]
     ToolCompleted(ToolCompleted),
+    /// What is shown in the session changed.
+    #[serde(rename = "a2ui.update")]
+    A2uiUpdate(A2uiUpdate),
     /// A message was put into the outbox.
     #[serde(rename = "delivery.enqueued")]
     DeliveryEnqueued(DeliveryEnqueued),
@@ -106,6 +109,7 @@ impl TapeEvent {
             Self::ApprovalDecided(_) => TapeEventKind::ApprovalDecided,
             Self::ToolStarted(_) => TapeEventKind::ToolStarted,
             Self::ToolCompleted(_) => TapeEventKind::ToolCompleted,
+            Self::A2uiUpdate(_) => TapeEventKind::A2uiUpdate,
             Self::DeliveryEnqueued(_) => TapeEventKind::DeliveryEnqueued,
             Self::DeliverySettled(_) => TapeEventKind::DeliverySettled,
             Self::RunFinished(_) => TapeEventKind::RunFinished,
@@ -367,6 +371,16 @@ payloads! {
         artifact: Option<String>,
         /// How far it is trusted.
         trust: Trust,
+    }
+
+    /// A change of what is shown in the session.
+    A2uiUpdate {
+        /// The call that shows it.
+        call: String,
+        /// The surface.
+        surface: SurfaceId,
+        /// The message of A2UI that says what changes.
+        message: serde_json::Value,
     }
 
     /// A message on its way.

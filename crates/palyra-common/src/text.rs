@@ -3,8 +3,11 @@
 
 use std::borrow::Cow;
 
+mod quotations;
 #[cfg(test)]
 mod tests;
+
+pub use quotations::without_quotations;
 
 /// Removes every U+0000 from `text`.
 ///

@@ -20,6 +20,5 @@ pub(crate) fn checked_limit(limit: Option<u32>, most: u32) -> Answer<u32> {
 
 /// What was given to go on from is nothing that a list gave.
 pub(crate) fn no_cursor() -> Refusal {
-    let what = "after: this is no cursor of a list; leave it out to begin at its start";
-    Refusal::new(ErrorCode::CommonInvalidInput, what)
+    Refusal::new(ErrorCode::CommonInvalidInput, palyra_gateway::NO_CURSOR)
 }

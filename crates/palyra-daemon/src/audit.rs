@@ -1,7 +1,7 @@
 //! Entries of the audit trail that the daemon makes itself.
 
-use palyra_common::ids::{Credential, Principal};
 use palyra_common::time::Timestamp;
+pub(crate) use palyra_gateway::Actor;
 use palyra_storage::journal::JournalEvent;
 use palyra_storage::{Database, StorageError, new_id};
 use serde_json::Value;
@@ -21,14 +21,6 @@ pub(crate) async fn about_node(
 pub(crate) fn of_node(db: &Database, at: Timestamp, action: &str) -> JournalEvent {
     let subject = format!("node:{}", db.incarnation());
     entry(at, "system", action, &subject, "palyrad", "{}".into())
-}
-
-/// Who had the daemon do something, with which credential, and from where.
-#[derive(Debug, Clone)]
-pub(crate) struct Actor {
-    pub(crate) by: Principal,
-    pub(crate) credential: Credential,
-    pub(crate) origin: String,
 }
 
 /// An entry about what somebody had the daemon do.
@@ -55,8 +47,7 @@ pub(crate) fn by(
     subject: &str,
     detail: Value,
 ) -> JournalEvent {
-    let detail = actor.credential.noted_in(detail).to_string();
-    entry(at, actor.by.as_str(), action, subject, &actor.origin, detail)
+    actor.noted(at, action, subject.to_owned(), detail)
 }
 
 fn entry(

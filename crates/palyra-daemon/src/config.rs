@@ -30,7 +30,6 @@ pub(crate) use lock::{Lock, lock};
 #[cfg(test)]
 pub(crate) use options::all as options;
 pub(crate) use options::{find as option, is_part, nearest_variable};
-pub(crate) use told::without_quotations;
 pub(crate) use view::tag;
 
 use crate::failure::Failure;

@@ -1,6 +1,7 @@
 //! `palyrad`: the composition root. It reads the configuration, opens the database, starts the
 //! services and stops them again; what they do is in the crates below.
 
+mod acp;
 mod actions;
 mod aftermath;
 mod app;

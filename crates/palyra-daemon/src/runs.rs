@@ -9,9 +9,10 @@ use std::sync::Arc;
 
 use palyra_common::time::Clock;
 use palyra_connector_core::{Outgoing, Pulse, SystemDice};
+use palyra_gateway::acp::{self, Commands};
 use palyra_gateway::{
-    Agency, Agents, Approvals, Engine, EngineOptions, Sessions, Streams, ToolOptions, Toolbox,
-    built_in,
+    Agency, Agents, Approvals, Engine, EngineOptions, Sessions, Streams, Surfaces, ToolOptions,
+    Toolbox, built_in,
 };
 use palyra_models::Models;
 use palyra_storage::Database;
@@ -46,6 +47,9 @@ pub(crate) struct RunPlatform {
     pub(crate) approvals: Approvals,
     pub(crate) streams: Streams,
     pub(crate) sessions: Sessions,
+    /// What can be done through the Agent Control Protocol.
+    pub(crate) commands: Commands,
+    pub(crate) surfaces: Surfaces,
     /// The models of the configuration as it was last read.
     pub(crate) models: Arc<Live<Models>>,
     /// Whether runs are worked on at all.
@@ -90,11 +94,19 @@ impl RunPlatform {
         });
         let agents = Agents::new(db.clone(), clock.clone());
         agents.set_up_first().await.map_err(|error| Failure::Refused(error.envelope()))?;
+        let approvals = Approvals::new(db.clone(), clock.clone());
+        let sessions = Sessions::new(db.clone(), clock.clone()).with_hands(engine.hands());
+        let surfaces = Surfaces::new(sessions.clone());
+        let commands = acp::built_in(&sessions, &approvals);
+        let commands = Commands::new(db, clock.clone(), commands)
+            .map_err(|what| Failure::Startup(anyhow::anyhow!(what)))?;
         let platform = Self {
             agents,
-            approvals: Approvals::new(db.clone(), clock.clone()),
+            approvals,
             streams,
-            sessions: Sessions::new(db, clock.clone()).with_hands(engine.hands()),
+            surfaces,
+            sessions,
+            commands,
             models,
             pulse: engine.pulse(),
             keys,

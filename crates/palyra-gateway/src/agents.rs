@@ -67,9 +67,7 @@ impl Agents {
         let now = self.clock.now();
         let change = move |tx: &mut Tx<'_>| -> Result<Agent, GatewayError> {
             let was = agents::lock(tx, &id)?.ok_or_else(|| GatewayError::NoAgent(id.clone()))?;
-            if let Some(expected) = expected.filter(|expected| *expected != was.version) {
-                return Err(GatewayError::AgentChanged { is: was.version, expected });
-            }
+            GatewayError::unless_changed("agent", was.version, expected)?;
             if spec == was.spec {
                 return Ok(was);
             }

@@ -3,18 +3,25 @@
 
 use std::sync::Arc;
 
+use palyra_common::api::{Approval, ApprovalDecision, ApprovalVerdict, Page};
 use palyra_common::ids::{ApprovalId, RunId};
 use palyra_common::runtime_contracts::{ApprovalState, RunLifecyclePhase};
+use palyra_common::text::strip_nul;
 use palyra_common::time::{Clock, Timestamp};
 use palyra_connector_core::Trail;
 use palyra_policy::approval::{Event, Why, step};
 use palyra_storage::approval::{self, ApprovalRecord, Decision};
+use palyra_storage::journal::JournalEvent;
 use palyra_storage::{Database, StorageError, Tx};
+use serde_json::json;
 
+use crate::actor::Actor;
 use crate::engine::{Signal, TOPIC, rejoin};
 use crate::error::GatewayError;
+use crate::shown::shown_approval;
 use crate::store::{run_signals, runs, sessions};
 
+const MAX_REASON_CHARS: usize = 1_000;
 /// Questions whose time is up, in one transaction.
 const EXPIRED_TOGETHER: u32 = 64;
 
@@ -25,6 +32,25 @@ pub enum Verdict {
     Approve,
     /// Do not.
     Deny,
+}
+
+impl Verdict {
+    /// As it stands in the audit trail.
+    fn action(self) -> &'static str {
+        match self {
+            Self::Approve => "approval.approved",
+            Self::Deny => "approval.denied",
+        }
+    }
+}
+
+impl From<ApprovalVerdict> for Verdict {
+    fn from(verdict: ApprovalVerdict) -> Self {
+        match verdict {
+            ApprovalVerdict::Approve => Self::Approve,
+            ApprovalVerdict::Deny => Self::Deny,
+        }
+    }
 }
 
 /// The answer of somebody.
@@ -38,6 +64,34 @@ pub struct Answer {
     pub reason: Option<String>,
     /// What they were shown. Nothing: whatever it is.
     pub payload_sha256: Option<String>,
+}
+
+impl Answer {
+    /// What somebody has sent, and the entry about it for the audit trail.
+    pub fn of(
+        id: ApprovalId,
+        decision: ApprovalDecision,
+        actor: &Actor,
+        now: Timestamp,
+    ) -> Result<(Self, JournalEvent), GatewayError> {
+        let ApprovalDecision { verdict, reason, payload_sha256 } = decision;
+        if reason.as_ref().is_some_and(|text| text.chars().count() > MAX_REASON_CHARS) {
+            let what = format!("reason has at most {MAX_REASON_CHARS} characters");
+            return Err(GatewayError::Invalid(what));
+        }
+        let is_digest = |text: &String| {
+            text.len() == 64 && text.chars().all(|c| matches!(c, '0'..='9' | 'a'..='f'))
+        };
+        if payload_sha256.as_ref().is_some_and(|text| !is_digest(text)) {
+            let what = "payload_sha256 is 64 hexadecimal digits in lower case";
+            return Err(GatewayError::Invalid(what.to_owned()));
+        }
+        let verdict = Verdict::from(verdict);
+        let seen = json!({ "payload_sha256": payload_sha256 });
+        let note = actor.noted(now, verdict.action(), format!("approval:{id}"), seen);
+        let reason = reason.map(|reason| strip_nul(&reason).into_owned());
+        Ok((Self { verdict, by: actor.by.to_string(), reason, payload_sha256 }, note))
+    }
 }
 
 /// Questions to humans. Cheap to clone.
@@ -74,6 +128,20 @@ impl Approvals {
         self.db.subscribe(approval::TOPIC)
     }
 
+    /// Questions as they are shown, the newest first, behind `after`; all, or those in one state.
+    pub async fn page(
+        &self,
+        after: Option<ApprovalId>,
+        state: Option<ApprovalState>,
+        limit: u32,
+    ) -> Result<Page<Approval>, GatewayError> {
+        let records = self.list(after, state, limit).await?;
+        let last = records.last().filter(|_| records.len() >= limit as usize);
+        let next = last.map(|record| record.id.to_string());
+        let items = records.into_iter().map(shown_approval).collect::<Result<_, _>>()?;
+        Ok(Page { items, next })
+    }
+
     /// Answers a question.
     pub async fn decide(
         &self,
@@ -81,37 +149,66 @@ impl Approvals {
         answer: Answer,
         trail: Trail,
     ) -> Result<ApprovalRecord, GatewayError> {
-        let now = self.clock.now();
+        let (now, deciding) = (self.clock.now(), Deciding { id, answer, trail });
+        // Too late is written down, and told.
+        in_time(self.db.try_write(move |tx| deciding.decide(tx, None, now)).await?)
+    }
+}
+
+/// An answer to a question.
+#[derive(Debug, Clone)]
+pub(crate) struct Deciding {
+    pub(crate) id: ApprovalId,
+    pub(crate) answer: Answer,
+    pub(crate) trail: Trail,
+}
+
+impl Deciding {
+    /// Answers, as part of a transaction. If it is too late the question has expired then.
+    pub(crate) fn decide(
+        &self,
+        tx: &mut Tx<'_>,
+        expected: Option<i64>,
+        now: Timestamp,
+    ) -> Result<ApprovalRecord, GatewayError> {
+        let Self { id, answer, trail } = self;
         let event = match answer.verdict {
             Verdict::Approve => Event::Approve,
             Verdict::Deny => Event::Deny,
         };
-        let decide = move |tx: &mut Tx<'_>| -> Result<ApprovalRecord, GatewayError> {
-            let record = approval::one(tx, id)?.ok_or(GatewayError::NoApproval(id))?;
-            if answer.payload_sha256.as_ref().is_some_and(|seen| *seen != record.payload_sha256) {
-                return Err(GatewayError::OtherPayload(id));
-            }
-            let (by, reason) = (Some(answer.by.clone()), answer.reason.clone());
-            let decided = settle(tx, &record, event, by, reason, now)?;
-            match &decided.decision {
-                // Too late is written down, and told.
-                Some(decision) if decision.state == ApprovalState::Expired => {}
-                Some(_) | None => {
-                    trail.clone().into_iter().for_each(|entry| tx.record(entry));
-                }
-            }
-            Ok(decided)
-        };
-        let decided = self.db.try_write(decide).await?;
-        match decided.state() {
-            ApprovalState::Expired => {
-                Err(GatewayError::Decided { id, state: ApprovalState::Expired })
-            }
-            ApprovalState::Pending
-            | ApprovalState::Approved
-            | ApprovalState::Denied
-            | ApprovalState::Cancelled => Ok(decided),
+        let record = approval::one(tx, *id)?.ok_or(GatewayError::NoApproval(*id))?;
+        GatewayError::unless_changed("approval", version(&record), expected)?;
+        if answer.payload_sha256.as_ref().is_some_and(|seen| *seen != record.payload_sha256) {
+            return Err(GatewayError::OtherPayload(*id));
         }
+        let (by, reason) = (Some(answer.by.clone()), answer.reason.clone());
+        let decided = settle(tx, &record, event, by, reason, now)?;
+        if decided.state() != ApprovalState::Expired {
+            trail.clone().into_iter().for_each(|entry| tx.record(entry));
+        }
+        Ok(decided)
+    }
+}
+
+/// Refuses what came too late.
+pub(crate) fn in_time(decided: ApprovalRecord) -> Result<ApprovalRecord, GatewayError> {
+    match decided.state() {
+        state @ ApprovalState::Expired => Err(GatewayError::Decided { id: decided.id, state }),
+        ApprovalState::Pending
+        | ApprovalState::Approved
+        | ApprovalState::Denied
+        | ApprovalState::Cancelled => Ok(decided),
+    }
+}
+
+/// How often a question was changed: it is asked, and once it is decided.
+fn version(record: &ApprovalRecord) -> i64 {
+    match record.state() {
+        ApprovalState::Pending => 1,
+        ApprovalState::Approved
+        | ApprovalState::Denied
+        | ApprovalState::Expired
+        | ApprovalState::Cancelled => 2,
     }
 }
 

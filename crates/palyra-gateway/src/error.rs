@@ -1,11 +1,12 @@
 //! What can go wrong with agents, sessions and runs.
 
 use palyra_common::error::{ErrorCode, StableErrorEnvelope};
-use palyra_common::ids::{AgentId, ApprovalId, RunId, SessionId};
+use palyra_common::ids::{AgentId, ApprovalId, RunId, SessionId, SurfaceId};
 use palyra_common::runtime_contracts::{ApprovalState, RunLifecyclePhase};
 use palyra_connector_core::ChannelError;
 use palyra_storage::blob::BlobError;
 use palyra_storage::{StorageError, describe};
+use serde_json::json;
 
 /// A failed operation. Unless storage says otherwise, nothing was changed.
 #[derive(Debug, Clone, thiserror::Error)]
@@ -18,8 +19,10 @@ pub enum GatewayError {
     #[error("there is an agent {0} already: change that one, or choose another name")]
     AgentExists(AgentId),
     /// Somebody else has changed it.
-    #[error("the agent was changed meanwhile: it is at version {is}, not {expected}")]
-    AgentChanged {
+    #[error("the {what} was changed meanwhile: it is at version {is}, not {expected}")]
+    Changed {
+        /// What: `agent`.
+        what: &'static str,
         /// Its version.
         is: i64,
         /// The version that was expected.
@@ -34,6 +37,14 @@ pub enum GatewayError {
     /// There is no such run.
     #[error("there is no run {0}")]
     NoRun(RunId),
+    /// Nothing of that name is shown in the session.
+    #[error("there is no surface {surface} in the session {session}: look at it again")]
+    NoSurface {
+        /// The session.
+        session: SessionId,
+        /// The surface.
+        surface: SurfaceId,
+    },
     /// The run is not in a phase in which that can be done to it.
     #[error("the run {run} is {phase}, so it cannot be {wanted}")]
     NotNow {
@@ -79,14 +90,28 @@ pub enum GatewayError {
 }
 
 impl GatewayError {
+    /// Refuses unless something is at the version that somebody expects, if they do.
+    pub(crate) fn unless_changed(
+        what: &'static str,
+        is: i64,
+        expected: Option<i64>,
+    ) -> Result<(), Self> {
+        match expected {
+            Some(expected) if expected != is => Err(Self::Changed { what, is, expected }),
+            Some(_) | None => Ok(()),
+        }
+    }
+
     /// The stable code.
     pub fn code(&self) -> ErrorCode {
         match self {
-            Self::NoAgent(_) | Self::NoSession(_) | Self::NoRun(_) | Self::NoApproval(_) => {
-                ErrorCode::CommonNotFound
-            }
+            Self::NoAgent(_)
+            | Self::NoSession(_)
+            | Self::NoRun(_)
+            | Self::NoSurface { .. }
+            | Self::NoApproval(_) => ErrorCode::CommonNotFound,
             Self::AgentExists(_)
-            | Self::AgentChanged { .. }
+            | Self::Changed { .. }
             | Self::Archived(_)
             | Self::NotNow { .. }
             | Self::Decided { .. }
@@ -106,6 +131,8 @@ impl GatewayError {
             Self::Storage(error) => error.envelope(),
             Self::Channel(error) => error.envelope(),
             Self::Blob(error) => error.envelope(),
+            Self::Changed { is, .. } => StableErrorEnvelope::new(self.code(), describe(self))
+                .with_details(json!({ "version": is })),
             _ => StableErrorEnvelope::new(self.code(), describe(self)),
         }
     }

@@ -9,6 +9,7 @@ use std::io::{BufRead, Read};
 use palyra_common::api::{ExportedEvent, Replayed, TapeHead};
 use palyra_common::tape::{TapeEntry, TapeEvent};
 use palyra_connector_core::Outgoing;
+use serde_json::Value;
 
 use crate::replay::{Replay, Texts};
 
@@ -89,6 +90,22 @@ fn line(file: &mut impl BufRead, number: u64) -> Result<Option<Vec<u8>>, TapeFil
     Ok(Some(text).filter(|text| !text.is_empty()))
 }
 
+/// Every text of a value, and every name in it.
+fn each_in(value: &mut Value, change: &mut dyn FnMut(&mut String)) {
+    match value {
+        Value::String(text) => change(text),
+        Value::Array(items) => items.iter_mut().for_each(|item| each_in(item, change)),
+        Value::Object(map) => {
+            for (mut name, mut value) in std::mem::take(map) {
+                change(&mut name);
+                each_in(&mut value, change);
+                map.insert(name, value);
+            }
+        }
+        Value::Null | Value::Bool(_) | Value::Number(_) => {}
+    }
+}
+
 /// Every text that somebody has written.
 fn each_text(event: &mut TapeEvent, change: &mut dyn FnMut(&mut String)) {
     match event {
@@ -115,6 +132,7 @@ fn each_text(event: &mut TapeEvent, change: &mut dyn FnMut(&mut String)) {
         }
         TapeEvent::ApprovalRequested(asked) => change(&mut asked.summary),
         TapeEvent::ToolCompleted(done) => change(&mut done.content),
+        TapeEvent::A2uiUpdate(shown) => each_in(&mut shown.message, change),
         TapeEvent::RunFinished(finished) => {
             change(&mut finished.answer);
             finished.detail.iter_mut().chain(&mut finished.hint).for_each(change);

@@ -7,8 +7,10 @@ use palyra_common::time::Timestamp;
 use palyra_storage::{StorageError, Tx};
 
 use crate::error::GatewayError;
+use crate::lineage::inherited;
 use crate::sessions::Sessions;
 use crate::store::runs::Run;
+use crate::store::sessions::{Fork, Session};
 use crate::store::{runs, sessions, tape};
 
 /// Runs that are read at once.
@@ -47,42 +49,59 @@ impl Sessions {
         after: Option<(i64, i64)>,
         limit: u32,
     ) -> Result<Vec<SessionSaid>, GatewayError> {
-        let read = move |tx: &mut Tx<'_>| {
-            if sessions::one(tx, session)?.is_none() {
-                return Ok(None);
-            }
-            read(tx, session, after, limit as usize).map(Some)
+        let read = move |tx: &mut Tx<'_>| match sessions::one(tx, session)? {
+            Some(session) => read(tx, &session, after, limit as usize).map(Some),
+            None => Ok(None),
         };
         self.db().read(read).await?.ok_or(GatewayError::NoSession(session))
     }
 }
 
+/// Where runs are read from: the conversation itself, then what comes before it.
+enum Place {
+    Own(SessionId),
+    Inherited(Fork),
+}
+
+impl Place {
+    fn runs(&self, tx: &mut Tx<'_>, below: i64) -> Result<Vec<Run>, StorageError> {
+        match self {
+            Self::Own(session) => runs::in_session(tx, *session, below, RUNS),
+            Self::Inherited(part) => runs::in_part(tx, *part, below, RUNS),
+        }
+    }
+}
+
 fn read(
     tx: &mut Tx<'_>,
-    session: SessionId,
+    session: &Session,
     after: Option<(i64, i64)>,
     limit: usize,
 ) -> Result<Vec<SessionSaid>, StorageError> {
     let mut said = Vec::new();
     // The run that the last page ended in may have more.
     let mut below = after.map_or(i64::MAX, |(place, _)| place.saturating_add(1));
-    loop {
-        let page = runs::in_session(tx, session, below, RUNS)?;
-        for run in &page {
-            for entry in tape::spoken(tx, run.id, EVENTS)? {
-                let is_new = after.is_none_or(|after| (run.session_seq, entry.seq) < after);
-                said.extend(told(run, entry).filter(|_| is_new));
+    let inherited = inherited(tx, session)?.into_iter().map(Place::Inherited);
+    for place in [Place::Own(session.id)].into_iter().chain(inherited) {
+        loop {
+            let page = place.runs(tx, below)?;
+            for run in &page {
+                for entry in tape::spoken(tx, run.id, EVENTS)? {
+                    let is_new = after.is_none_or(|after| (run.session_seq, entry.seq) < after);
+                    said.extend(told(run, entry).filter(|_| is_new));
+                }
+                if said.len() >= limit {
+                    said.truncate(limit);
+                    return Ok(said);
+                }
             }
-            if said.len() >= limit {
-                said.truncate(limit);
-                return Ok(said);
+            match page.last() {
+                Some(last) if page.len() >= RUNS as usize => below = last.session_seq,
+                Some(_) | None => break,
             }
-        }
-        match page.last() {
-            Some(last) if page.len() >= RUNS as usize => below = last.session_seq,
-            Some(_) | None => return Ok(said),
         }
     }
+    Ok(said)
 }
 
 /// A message; nothing of what went on between an agent and its tools.

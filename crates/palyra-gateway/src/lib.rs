@@ -5,14 +5,17 @@
 //! - [`Rules`]: what it decides by, as rows.
 //! - [`Responder`]: the port of whoever answers: [`Agency`] has agents do it.
 //! - [`Engine`]: works on runs. [`Sessions`], [`Approvals`], [`Agents`]: what people ask about them and
-//!   decide. [`Streams`]: watching.
+//!   decide. [`Surfaces`]: what agents show, and what people do on it. [`Streams`]: watching.
 //! - [`Replay`], [`Comparison`]: whether a tape is what would be decided today, and where two of them
 //!   part. [`exported`] and [`replay_file`]: a tape that leaves its database.
+//! - [`acp`]: the commands of the Agent Control Protocol, and who carries them out.
 //! - [`OntoTapes`]: tells runs what became of their messages.
 //! - [`Thinker`], [`Tool`]: what an agent thinks and acts with.
 
 #![warn(missing_docs)]
 
+pub mod acp;
+mod actor;
 mod agents;
 mod approvals;
 mod compare;
@@ -23,6 +26,7 @@ mod error;
 mod export;
 mod feed;
 mod history;
+mod lineage;
 pub mod metrics;
 mod replay;
 mod reply;
@@ -32,13 +36,16 @@ mod retention;
 mod router;
 mod rules;
 mod sessions;
+mod shown;
 mod store;
 mod streams;
+mod surfaces;
 mod tapes;
 mod thinker;
 mod tool;
 mod tools;
 
+pub use actor::Actor;
 pub use agents::{Agents, DEFAULT, default_agent};
 pub use approvals::{Answer, Approvals, Verdict};
 pub use compare::{Comparison, Side};
@@ -58,13 +65,16 @@ pub use restored::{RunsCameBack, pause_what_came_back};
 pub use retention::rules as retention_rules;
 pub use router::{ChannelRouter, Preview};
 pub use rules::{RuleError, Rules, add_rule};
-pub use sessions::{MAX_INPUT_BYTES, Sessions, Wish, begin as begin_session};
+pub use sessions::{MAX_INPUT_BYTES, NO_CURSOR, Sessions, Title, Wish, begin as begin_session};
+pub use shown::shown_approval;
 pub use store::agents::Agent;
 pub use store::router_rules::StoredRule;
 pub use store::runs::Run;
 pub use store::sessions::Session;
+pub use store::surfaces::StoredSurface;
 pub use store::tape::TapeLine;
 pub use streams::{Follow, Streams};
+pub use surfaces::Surfaces;
 pub use thinker::ModelThinker;
 pub use tool::{
     ArgumentError, Arguments, Delegated, Invocation, Tool, ToolDone, ToolFault, ToolInfo, Toolbox,

@@ -12,6 +12,7 @@ mod calls;
 mod ending;
 mod models;
 mod phases;
+mod shows;
 #[cfg(test)]
 pub(crate) mod tests;
 mod words;
@@ -27,6 +28,7 @@ use palyra_policy::budget::Amount;
 use palyra_policy::run::{Next, Recovery, RunState, Used, next, recovery};
 
 use batch::Batch;
+use shows::Shows;
 
 /// What a run used that its tape does not say: at least nothing.
 const UNTOLD: Used = Used { active: Duration::ZERO, below: Amount { tokens: 0, micros: 0 } };
@@ -66,6 +68,8 @@ pub struct Replay {
     asked: BTreeMap<ApprovalId, String>,
     /// What the calls of this turn touch.
     reach: BTreeMap<String, ToolReach>,
+    /// What the calls of this turn show.
+    shows: BTreeMap<String, Shows>,
     /// Calls whose result is what another run says, at any time.
     delegated: Vec<String>,
     /// Calls of this turn that were made, and whose messages may go out.
@@ -83,6 +87,8 @@ enum Owed {
     Question(usize),
     /// That a call was refused.
     Refusal(usize),
+    /// What a call has shown.
+    Shows(Shows),
     /// The end, with what is said at it.
     End,
     /// The end, with what was begun and has none.
@@ -116,6 +122,7 @@ impl Replay {
             reserved: Amount::default(),
             asked: BTreeMap::new(),
             reach: BTreeMap::new(),
+            shows: BTreeMap::new(),
             delegated: Vec::new(),
             made: Vec::new(),
             sent: Vec::new(),
@@ -188,6 +195,7 @@ impl Replay {
             (Owed::Refusal(call), TapeEvent::ToolCompleted(done)) => self.is_refused(call, done),
             (Owed::End, TapeEvent::RunFinished(finished)) => self.finished(finished, texts),
             (Owed::LeftOver, event) => self.leaves(event, texts),
+            (Owed::Shows(shows), event) => self.shows(shows, event, texts),
             (owed, _) => Err(words::owed(&self.state, &owed)),
         }
     }
@@ -217,6 +225,7 @@ impl Replay {
             TapeEvent::ApprovalDecided(decided) => self.decided(decided),
             TapeEvent::ToolStarted(started) => self.started(started),
             TapeEvent::ToolCompleted(done) => self.completed(done),
+            TapeEvent::A2uiUpdate(_) => Err(format!("show nothing, and {}", self.today())),
             TapeEvent::DeliveryEnqueued(sent) => self.enqueued(&sent.envelope),
             TapeEvent::RunFinished(finished) => self.finished(finished, texts),
         }
@@ -270,7 +279,8 @@ fn is_of_worker(event: &TapeEvent) -> bool {
         | TapeEvent::ToolGated(_)
         | TapeEvent::ApprovalRequested(_)
         | TapeEvent::ApprovalDecided(_)
-        | TapeEvent::ToolStarted(_) => true,
+        | TapeEvent::ToolStarted(_)
+        | TapeEvent::A2uiUpdate(_) => true,
         TapeEvent::RunQueued(_)
         | TapeEvent::RunPhase(_)
         | TapeEvent::InputMessage(_)

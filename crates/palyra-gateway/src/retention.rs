@@ -7,7 +7,7 @@ use palyra_storage::blob::{BlobError, BlobId, BlobStore};
 use palyra_storage::retention::{Keep, Rule, Step};
 use palyra_storage::{StorageError, Tx};
 
-use crate::store::{budgets, runs, sessions, tape};
+use crate::store::{budgets, runs, sessions, surfaces, tape};
 
 /// Runs are kept for this long after their end, with their tapes.
 const RUNS_KEPT: Duration = Duration::from_days(180);
@@ -21,6 +21,11 @@ pub fn rules() -> Vec<Rule> {
     let keep = |age| Keep { age, count: i64::MAX };
     vec![
         Rule { table: "runs", keep: keep(RUNS_KEPT), step: sweep_runs },
+        Rule {
+            table: "surfaces",
+            keep: keep(RUNS_KEPT),
+            step: |tx, step| surfaces::sweep(tx, step.before, step.limit),
+        },
         Rule {
             table: "sessions",
             keep: keep(RUNS_KEPT),

@@ -1,27 +1,34 @@
 //! Conversations and the runs in them, for those who begin, watch and stop them.
 
+mod acts;
+mod fork;
+mod page;
+mod title;
+mod wish;
+
 use std::sync::Arc;
 
 use palyra_common::ids::{AgentId, RunId, SessionId};
-use palyra_common::runtime_contracts::{RunEnd, RunLifecyclePhase, ToolOutcome};
-use palyra_common::tape::{Input, ModelAbandoned, Phase, RunFinished, TapeEntry, TapeEvent};
+use palyra_common::runtime_contracts::RunLifecyclePhase;
+use palyra_common::tape::{Input, RunFinished, TapeEntry, TapeEvent};
 use palyra_common::time::{Clock, Timestamp};
 use palyra_connector_core::Trail;
-use palyra_policy::budget::Amount;
-use palyra_policy::run::{Event, is_final, phase};
+use palyra_policy::run::is_final;
 use palyra_storage::once::{Claim, Once};
 use palyra_storage::{Database, StorageError, Tx, new_id};
 
-use crate::approvals::withdraw;
-use crate::engine::{
-    BEGIN_WITHIN, Hands, NewInput, Place, Signal, Submitted, TOPIC, append, given_away, left_over,
-    let_go, rejoin, settle, state_of, submit, tell_parent, tell_to_stop,
-};
+use crate::engine::{Hands, Submitted};
 use crate::error::GatewayError;
-use crate::feed;
 use crate::store::runs::Run;
-use crate::store::sessions::{NewSession, Session};
-use crate::store::{agents, budgets, run_signals, runs, sessions, tape};
+use crate::store::sessions::Session;
+use crate::store::{runs, sessions, tape};
+
+pub use acts::begin;
+pub(crate) use acts::{Said, archive, rename, reset};
+pub(crate) use fork::Forked;
+pub use page::NO_CURSOR;
+pub use title::Title;
+pub(crate) use wish::{Wished, stop_at_rest};
 
 /// The longest input, in bytes.
 pub const MAX_INPUT_BYTES: usize = 256 * 1024;
@@ -60,6 +67,11 @@ impl Sessions {
         &self.db
     }
 
+    /// The token of a worker of this node that has a hand free.
+    pub(crate) fn free_hand(&self) -> Option<i64> {
+        self.hands.take()
+    }
+
     /// Begins a conversation with an agent.
     pub async fn begin(
         &self,
@@ -78,29 +90,31 @@ impl Sessions {
         input: Input,
         once: Option<(palyra_common::Principal, Once)>,
     ) -> Result<Submitted, GatewayError> {
-        if input.text.trim().is_empty() {
-            return Err(GatewayError::Invalid("there is nothing in the message".to_owned()));
-        }
-        if input.text.len() > MAX_INPUT_BYTES {
-            let what = format!("a message has at most {MAX_INPUT_BYTES} bytes");
-            return Err(GatewayError::Invalid(what));
-        }
-        let (now, worker) = (self.clock.now(), self.hands.take());
+        self.say_if(session, input, once, |_| Ok(())).await
+    }
+
+    /// The same, if it may be said: looked at in the transaction in which it is, and not again where it
+    /// was said before.
+    pub(crate) async fn say_if(
+        &self,
+        session: SessionId,
+        input: Input,
+        once: Option<(palyra_common::Principal, Once)>,
+        may_be: impl Fn(&mut Tx<'_>) -> Result<(), GatewayError> + Send + Sync + 'static,
+    ) -> Result<Submitted, GatewayError> {
+        let said = Said::new(session, input, self.hands.take())?;
+        let now = self.clock.now();
         let say = move |tx: &mut Tx<'_>| -> Result<Submitted, GatewayError> {
-            let new = NewInput {
-                place: Place::Session(session),
-                input: input.clone(),
-                answers: None,
-                parent: None,
-                worker,
-            };
-            let submitted = submit(tx, &new, now)?;
-            let Some((by, once)) = &once else { return Ok(submitted) };
-            match once.claim(tx, by, &submitted.run.to_string(), now)? {
-                Claim::First => Ok(submitted),
-                Claim::Again { made } => Err(GatewayError::Before(made)),
-                Claim::Taken => Err(GatewayError::KeyTaken),
+            let submitted = said.say(tx, None, now)?;
+            if let Some((by, once)) = &once {
+                match once.claim(tx, by, &submitted.run.to_string(), now)? {
+                    Claim::First => {}
+                    Claim::Again { made } => return Err(GatewayError::Before(made)),
+                    Claim::Taken => return Err(GatewayError::KeyTaken),
+                }
             }
+            may_be(tx)?;
+            Ok(submitted)
         };
         match self.db.try_write(say).await {
             // Undone, and told what was made the first time.
@@ -129,22 +143,14 @@ impl Sessions {
 
     /// Names a conversation.
     pub async fn rename(&self, id: SessionId, title: String) -> Result<Session, GatewayError> {
-        let rename = move |tx: &mut Tx<'_>| -> Result<Session, GatewayError> {
-            sessions::lock(tx, id)?.ok_or(GatewayError::NoSession(id))?;
-            sessions::rename(tx, id, &title)?;
-            sessions::one(tx, id)?.ok_or(GatewayError::NoSession(id))
-        };
-        self.db.try_write(rename).await
+        let title = Title::parse(&title)?;
+        self.db.try_write(move |tx| rename(tx, id, &title, None)).await
     }
 
     /// Puts a conversation away. What is under way in it goes on.
     pub async fn archive(&self, id: SessionId) -> Result<(), GatewayError> {
         let now = self.clock.now();
-        let archive = move |tx: &mut Tx<'_>| -> Result<(), GatewayError> {
-            sessions::lock(tx, id)?.ok_or(GatewayError::NoSession(id))?;
-            Ok(sessions::archive(tx, id, now)?)
-        };
-        self.db.try_write(archive).await
+        self.db.try_write(move |tx| archive(tx, id, None, now).map(drop)).await
     }
 
     /// One run.
@@ -207,144 +213,7 @@ impl Sessions {
         trail: Trail,
     ) -> Result<Run, GatewayError> {
         let now = self.clock.now();
-        let obey = move |tx: &mut Tx<'_>| -> Result<Run, GatewayError> {
-            let found = runs::one(tx, id)?.ok_or(GatewayError::NoRun(id))?;
-            let session = sessions::lock(tx, found.session)?;
-            let session = session.ok_or(GatewayError::NoSession(found.session))?;
-            let run = runs::lock(tx, id)?.ok_or(GatewayError::NoRun(id))?;
-            let (event, wanted) = match wish {
-                Wish::Abort => (Event::Aborted, "stopped"),
-                Wish::Pause => (Event::Paused, "paused"),
-                Wish::Resume => (Event::Resumed, "resumed"),
-            };
-            let now_in = run.phase;
-            let Some(to) = phase(now_in, event) else {
-                return Err(GatewayError::NotNow { run: id, phase: now_in, wanted });
-            };
-            trail.clone().into_iter().for_each(|entry| tx.record(entry));
-            if run.worker.is_some() {
-                let signal = match wish {
-                    Wish::Abort => Signal::Abort { by: by.clone() },
-                    Wish::Pause => Signal::Pause { by: by.clone() },
-                    Wish::Resume => return Ok(run),
-                };
-                run_signals::add(tx, id, &signal, now)?;
-                tx.notify(TOPIC);
-                return Ok(run);
-            }
-            match wish {
-                Wish::Abort => end(tx, &session, &run, &by, now)?,
-                Wish::Pause => pause(tx, &session, &run, to, &by, now)?,
-                Wish::Resume => {
-                    append(tx, id, &[moved(to, &by)], now)?;
-                    // However long it was kept from beginning, that was not its own doing.
-                    runs::allow_until(tx, id, now + BEGIN_WITHIN)?;
-                    rejoin(tx, &session, id, now)?;
-                }
-            }
-            runs::one(tx, id)?.ok_or(GatewayError::NoRun(id))
-        };
-        self.db.try_write(obey).await
+        let wished = Wished { run: id, wish, by, trail };
+        self.db.try_write(move |tx| wished.obey(tx, None, now)).await
     }
-}
-
-/// Begins a conversation with an agent, as part of a transaction.
-pub fn begin(
-    tx: &mut Tx<'_>,
-    id: SessionId,
-    agent: &AgentId,
-    surface: &str,
-    title: &str,
-    now: Timestamp,
-) -> Result<Session, GatewayError> {
-    if agents::one(tx, agent)?.is_none() {
-        return Err(GatewayError::NoAgent(agent.clone()));
-    }
-    let key = id.to_string();
-    sessions::add(tx, &NewSession { id, key: &key, agent, surface, title, reply_to: None }, now)?;
-    sessions::one(tx, id)?.ok_or(GatewayError::NoSession(id))
-}
-
-/// Ends a run that was told to stop, unless it has ended or a worker has it, who was told, too.
-pub(crate) fn stop_at_rest(
-    tx: &mut Tx<'_>,
-    id: RunId,
-    by: &str,
-    now: Timestamp,
-) -> Result<(), GatewayError> {
-    let found = runs::one(tx, id)?.ok_or(GatewayError::NoRun(id))?;
-    let session = sessions::lock(tx, found.session)?;
-    let session = session.ok_or(GatewayError::NoSession(found.session))?;
-    let run = runs::lock(tx, id)?.ok_or(GatewayError::NoRun(id))?;
-    match run.worker {
-        None if !is_final(run.phase) => end(tx, &session, &run, by, now),
-        _ => Ok(()),
-    }
-}
-
-/// Ends a run that no worker has.
-fn end(
-    tx: &mut Tx<'_>,
-    session: &Session,
-    run: &Run,
-    by: &str,
-    now: Timestamp,
-) -> Result<(), GatewayError> {
-    let (phase, end) = (RunLifecyclePhase::Aborted, RunEnd::Stopped);
-    let detail = Some(format!("stopped by {by}"));
-    let answer = "[Stopped]".to_owned();
-    let finished = RunFinished { phase, end, answer, detail, hint: None, limits: None };
-    // What its last worker had begun, and did not live to see the end of.
-    let state = state_of(tx, run)?;
-    tell_to_stop(tx, run.id, &given_away(&state), now)?;
-    let mut events = left_over(&state);
-    let mut charged = Amount::default();
-    if let Some(attempt) = state.asked {
-        charged = budgets::of_run(tx, run.id)?;
-        events.push(TapeEvent::ModelAbandoned(ModelAbandoned {
-            turn: state.turns + 1,
-            attempt,
-            reason: "the run was stopped".to_owned(),
-            charged_tokens: charged.tokens,
-            charged_micros: charged.micros,
-            said: None,
-            interrupted: true,
-        }));
-    }
-    events.push(TapeEvent::RunFinished(finished));
-    append(tx, run.id, &events, now)?;
-    runs::charge(tx, run.id, charged, Amount::default())?;
-    let history = sessions::take_history(tx, session.id, now)?;
-    runs::set(tx, run.id, phase, None, Some((history, end)), now)?;
-    feed::ended(tx, run, (phase, end), now);
-    run_signals::forget(tx, run.id)?;
-    withdraw(tx, run.id, "the run was stopped", now)?;
-    if session.holder == Some(run.id) {
-        let_go(tx, session.id, now)?;
-    }
-    if let Some((parent, call)) = &run.parent {
-        let told = (ToolOutcome::Failed, format!("the delegated run {} was stopped", run.id));
-        tell_parent(tx, (*parent, call), told, now)?;
-    }
-    Ok(settle(tx, run, charged, now)?)
-}
-
-fn pause(
-    tx: &mut Tx<'_>,
-    session: &Session,
-    run: &Run,
-    to: RunLifecyclePhase,
-    by: &str,
-    now: Timestamp,
-) -> Result<(), GatewayError> {
-    append(tx, run.id, &[moved(to, by)], now)?;
-    runs::set(tx, run.id, to, None, None, now)?;
-    if session.holder == Some(run.id) {
-        let_go(tx, session.id, now)?;
-    }
-    Ok(())
-}
-
-fn moved(phase: RunLifecyclePhase, by: &str) -> TapeEvent {
-    TapeEvent::RunPhase(Phase { phase, reason: Some(format!("by {by}")) })
 }

@@ -6,6 +6,7 @@ pub(crate) mod router_rules;
 pub(crate) mod run_signals;
 pub(crate) mod runs;
 pub(crate) mod sessions;
+pub(crate) mod surfaces;
 pub(crate) mod tape;
 
 use palyra_storage::StorageError;

@@ -5,6 +5,7 @@ mod arguments;
 mod registry;
 
 use futures_util::future::BoxFuture;
+use palyra_common::a2ui::Message;
 use palyra_common::ids::{AgentId, RunId, SessionId};
 use palyra_common::runtime_contracts::{RiskLevel, ToolEffect, ToolReach, Trust};
 use palyra_common::tape::Binding;
@@ -75,6 +76,8 @@ pub struct ToolDone {
     pub trust: Trust,
     /// Messages that go out, in the transaction that writes the result down.
     pub sends: Vec<Envelope>,
+    /// What is shown in the session, in the same way.
+    pub shows: Vec<Message>,
     /// A run that is to do the work, in the same way; its answer is then the result.
     pub delegated: Option<Delegated>,
 }
@@ -100,7 +103,13 @@ impl ToolDone {
     }
 
     fn new(content: impl Into<String>, trust: Trust) -> Self {
-        Self { content: content.into(), trust, sends: Vec::new(), delegated: None }
+        Self {
+            content: content.into(),
+            trust,
+            sends: Vec::new(),
+            shows: Vec::new(),
+            delegated: None,
+        }
     }
 }
 

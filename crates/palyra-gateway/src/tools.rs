@@ -13,6 +13,7 @@ mod show;
 #[cfg(test)]
 mod tests;
 mod time;
+mod ui;
 mod workspace;
 
 use std::path::PathBuf;
@@ -27,9 +28,12 @@ use crate::tool::Tool;
 
 pub(crate) use artifact::holder;
 pub use fetch::{FetchMethod, Fetched, Fetcher};
+pub(crate) use ui::shown;
 
 /// The tool that gives work to another agent.
 pub(crate) const DELEGATE: &str = "agent.delegate";
+/// The tool that shows user interface.
+pub(crate) const SHOW: &str = "ui.show";
 
 /// What the built-in tools work with.
 #[derive(Clone)]
@@ -56,9 +60,10 @@ pub fn built_in(options: &ToolOptions) -> Vec<Arc<dyn Tool>> {
         Arc::new(artifact::Read { db: db.clone(), blobs }),
         Arc::new(channel::Read(db.clone())),
         Arc::new(channel::Send { db: db.clone(), outgoing: outgoing.clone() }),
-        Arc::new(delegate::Delegate(db)),
+        Arc::new(delegate::Delegate(db.clone())),
         Arc::new(fetch::Fetch(fetcher)),
         Arc::new(time::Now::new(clock)),
+        Arc::new(ui::Show { db, outgoing: outgoing.clone() }),
     ];
     tools.extend(fs::all(&workspace::Workspaces::new(workspaces), &outgoing));
     tools

@@ -87,6 +87,12 @@ pub const MIGRATIONS: &[Migration] = &[
         oldest_binary: 10,
         text: include_str!("../migrations/0010_lanes_as_history.sql"),
     },
+    Migration {
+        version: 11,
+        name: "surfaces",
+        oldest_binary: 11,
+        text: include_str!("../migrations/0011_surfaces.sql"),
+    },
 ];
 
 /// The newest schema that this program knows.

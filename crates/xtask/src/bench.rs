@@ -35,6 +35,11 @@ const BENCHES: &[Bench] = &[
     },
     Bench {
         package: "palyra-gateway",
+        name: "acp",
+        about: "what a command costs with its commit, beside a raw database",
+    },
+    Bench {
+        package: "palyra-gateway",
         name: "outbox",
         about: "what it costs to bring messages in and out, beside a raw database",
     },

@@ -91,6 +91,8 @@ fn the_shapes_are_as_reviewed() {
     shape_of("runs show", &["runs", "show", run]);
     shape_of("sessions list", &["sessions", "list"]);
     shape_of("sessions rename", &["sessions", "rename", session, "The time"]);
+    shape_of("sessions fork", &["sessions", "fork", session]);
+    shape_of("sessions reset", &["sessions", "reset", session]);
     shape_of("sessions show", &["sessions", "show", session]);
     let tape = world.palyra(&["runs", "tail", run, "--json"]).expect(0);
     let tape: Vec<Value> =
@@ -184,6 +186,8 @@ fn what_is_not_there_is_said_to_be_missing() {
         &["agents", "remove", "nobody", "--yes"],
         &["sessions", "show", NOBODY],
         &["sessions", "rename", NOBODY, "x"],
+        &["sessions", "fork", NOBODY],
+        &["sessions", "reset", NOBODY],
         &["sessions", "archive", NOBODY],
         &["runs", "show", NOBODY],
         &["runs", "tail", NOBODY],

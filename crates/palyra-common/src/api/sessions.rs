@@ -1,9 +1,10 @@
 //! `/admin/v1/sessions`: `GET` lists, `POST` begins one; `/{id}`: `GET` shows, `PUT` names,
-//! `DELETE` puts it away; `/{id}/messages`: `GET` what was said, `POST` says something.
+//! `DELETE` puts it away; `/{id}/messages`: `GET` what was said, `POST` says something;
+//! `/{id}/surfaces`: `GET` what is shown.
 
 use serde::{Deserialize, Serialize};
 
-use crate::ids::{AgentId, ConnectorId, ConversationId, RunId, SessionId};
+use crate::ids::{AgentId, ConnectorId, ConversationId, RunId, SessionId, SurfaceId};
 use crate::runtime_contracts::{RunLifecyclePhase, Trust};
 use crate::time::Timestamp;
 
@@ -13,6 +14,8 @@ use crate::time::Timestamp;
 pub struct AgentSession {
     /// Its id.
     pub id: SessionId,
+    /// Grows with each change that somebody makes or can see.
+    pub version: i64,
     /// What it is called; empty until somebody names it.
     pub title: String,
     /// Who answers.
@@ -28,6 +31,9 @@ pub struct AgentSession {
     /// The run that is under way or next, if there is one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub run: Option<RunId>,
+    /// The conversation whose history comes before its own.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub forked_from: Option<SessionId>,
     /// When it was put away.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub archived_at: Option<Timestamp>,
@@ -66,6 +72,17 @@ pub enum SessionSurface {
     Cli,
     /// The web console.
     Web,
+}
+
+impl SessionSurface {
+    /// The word for it.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Api => "api",
+            Self::Cli => "cli",
+            Self::Web => "web",
+        }
+    }
 }
 
 /// What a conversation is to be called.
@@ -118,6 +135,22 @@ pub struct SessionMessage {
     pub phase: RunLifecyclePhase,
     /// When.
     pub at: Timestamp,
+}
+
+/// A surface of A2UI as it is now, for whoever comes later than the messages that made it.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+pub struct ShownSurface {
+    /// Its id within the conversation.
+    pub surface: SurfaceId,
+    /// Grows with each change.
+    pub version: i64,
+    /// When it was last changed.
+    pub updated_at: Timestamp,
+    /// What it shows, for those who see texts only.
+    pub text: String,
+    /// The messages of A2UI that make it as it is.
+    pub messages: Vec<serde_json::Value>,
 }
 
 /// Who speaks.

@@ -6,6 +6,7 @@ use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use palyra_common::text::without_quotations;
 use toml::de::DeTable;
 use toml::{Table, Value};
 
@@ -147,7 +148,7 @@ pub(crate) fn layered(given: &Given, file: PathBuf, text: &str) -> Result<Loaded
         }
     }
     let config: Config = values.try_into().map_err(|error: toml::de::Error| Failure::Option {
-        what: told::without_quotations(error.message()),
+        what: without_quotations(error.message()),
     })?;
     config.check()?;
     if origins.contains_key("http.max_requests_per_principal") {
@@ -253,7 +254,7 @@ pub(super) fn check_alone(
         Origin::CommandLine => format!("--{}", option.key.replace(['.', '_'], "-")),
         Origin::Default | Origin::File => key.to_owned(),
     };
-    let what = told::plain_words(&told::without_quotations(error.message()));
+    let what = told::plain_words(&without_quotations(error.message()));
     Err(Failure::Option { what: format!("{name}: {what}") })
 }
 

@@ -2,6 +2,8 @@
 
 use std::ops::Range;
 
+use palyra_common::text::without_quotations;
+
 /// Where the mistake is and what is wrong. What is written there may be a password, so it is left
 /// out, also where serde quotes it.
 pub(super) fn mistake(text: &str, error: &toml::de::Error) -> String {
@@ -38,40 +40,4 @@ pub(super) fn place(text: &str, span: &Range<usize>) -> String {
     let line = before.matches('\n').count() + 1;
     let column = before.chars().rev().take_while(|char| *char != '\n').count() + 1;
     format!("line {line}, column {column}")
-}
-
-/// What was met instead may be a secret, also where it is a number: `invalid type, expected …`.
-fn without_value(message: &str) -> String {
-    for (mistake, end) in [
-        ("invalid type", ", expected"),
-        ("invalid value", ", expected"),
-        ("unknown variant", "`, expected"),
-    ] {
-        // The last one: what was met may have such words, too.
-        if let Some((before, met)) = message.split_once(mistake)
-            && let Some((_, expected)) = met.rsplit_once(end)
-        {
-            return format!("{before}{mistake}, expected{expected}");
-        }
-    }
-    message.to_owned()
-}
-
-/// The message on one line, with `"…"` for every text between quotes.
-pub(crate) fn without_quotations(message: &str) -> String {
-    let message = &without_value(message);
-    let (mut kept, mut quoted, mut escaped) = (String::new(), false, false);
-    for char in message.chars() {
-        match char {
-            '"' if !escaped => {
-                kept.push_str(if quoted { "…\"" } else { "\"" });
-                quoted = !quoted;
-            }
-            '\n' if !quoted => kept.push_str(", "),
-            _ if !quoted => kept.push(char),
-            _ => {}
-        }
-        escaped = quoted && char == '\\' && !escaped;
-    }
-    kept
 }

@@ -7,6 +7,7 @@
 )]
 
 mod access;
+mod acp;
 mod aftermath;
 mod agents;
 mod backups;

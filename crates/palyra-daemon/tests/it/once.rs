@@ -207,7 +207,7 @@ fn a_message_in_doubt_is_sent_again_once() {
 /// Requests without a key of which a second one does no harm: it finds done what it asks for, or is told
 /// that it is there; it asks for something to be looked at; or it has a use of its own that ends with the
 /// first.
-const HARMLESS: [&str; 19] = [
+const HARMLESS: [&str; 20] = [
     "POST /admin/v1/agents",
     "POST /admin/v1/approvals/{id}/decision",
     "POST /admin/v1/backups",
@@ -225,6 +225,7 @@ const HARMLESS: [&str; 19] = [
     "POST /admin/v1/runs/{id}/abort",
     "POST /admin/v1/runs/{id}/pause",
     "POST /admin/v1/runs/{id}/resume",
+    "POST /console/v1/acp",
     "POST /console/v1/login",
     "POST /console/v1/logout",
 ];

@@ -33,6 +33,7 @@ fn body_of(operation: &str) -> &'static str {
         "PUT /admin/v1/agents/{id}" => r#"{"spec": {}}"#,
         "PUT /admin/v1/sessions/{id}" => r#"{"title": "x"}"#,
         "POST /admin/v1/sessions/{id}/messages" => r#"{"text": "x"}"#,
+        "POST /console/v1/acp" => r#"{"v": 1, "request_id": "r", "command": "session.list"}"#,
         "POST /admin/v1/approvals/{id}/decision" => r#"{"verdict": "deny"}"#,
         _ => "{}",
     }

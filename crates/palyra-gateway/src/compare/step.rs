@@ -2,8 +2,8 @@
 
 use palyra_common::ids::{ApprovalId, EnvelopeId, RunId};
 use palyra_common::tape::{
-    ApprovalDecided, ApprovalRequested, DeliveryEnqueued, Input, Queued, RunFinished, TapeEvent,
-    ToolCompleted, ToolProposed,
+    A2uiUpdate, ApprovalDecided, ApprovalRequested, DeliveryEnqueued, Input, Queued, RunFinished,
+    TapeEvent, ToolCompleted, ToolProposed,
 };
 use palyra_common::time::Timestamp;
 
@@ -49,6 +49,11 @@ pub(super) fn of(run: RunId, event: &TapeEvent) -> Option<TapeEvent> {
             content: nameless(&done.content),
             artifact: None,
             ..done.clone()
+        }),
+        TapeEvent::A2uiUpdate(shown) => TapeEvent::A2uiUpdate(A2uiUpdate {
+            surface: nameless(shown.surface.as_str()).parse().ok()?,
+            message: nameless(&shown.message.to_string()).parse().ok()?,
+            ..shown.clone()
         }),
         TapeEvent::DeliveryEnqueued(sent) => {
             let envelope: EnvelopeId = nameless(sent.envelope.as_str()).parse().ok()?;

@@ -5,8 +5,8 @@ use std::sync::Arc;
 use futures_util::future::join_all;
 use palyra_common::runtime_contracts::{ModelFinish, RunEnd, ToolEffect, ToolOutcome, Trust};
 use palyra_common::tape::{
-    Call, ModelCompleted, ModelDelta, ModelRequested, Said, TapeEvent, ToolCompleted, ToolProposed,
-    ToolStarted,
+    A2uiUpdate, Call, ModelCompleted, ModelDelta, ModelRequested, Said, TapeEvent, ToolCompleted,
+    ToolProposed, ToolStarted,
 };
 use palyra_models::{FinishReason, ModelRequest};
 use palyra_policy::budget::Amount;
@@ -439,9 +439,16 @@ impl Held {
         self.beside.send.extend(sends);
         let content = self.clean(&done.content);
         let (content, artifact) = self.shorten(content).await?;
-        let (call, outcome, trust) = (id, ToolOutcome::Done, done.trust);
-        let done = ToolCompleted { call, outcome, content, artifact, trust };
-        self.push(TapeEvent::ToolCompleted(done));
+        let (call, outcome, trust) = (id.clone(), ToolOutcome::Done, done.trust);
+        let completed = ToolCompleted { call, outcome, content, artifact, trust };
+        self.push(TapeEvent::ToolCompleted(completed));
+        for shown in &done.shows {
+            let (call, surface, message) = (id.clone(), shown.surface.clone(), shown.to_value());
+            self.push(TapeEvent::A2uiUpdate(A2uiUpdate { call, surface, message }));
+        }
+        if !done.shows.is_empty() {
+            self.beside.show.push((id, done.shows));
+        }
         Ok(())
     }
 

@@ -1,5 +1,6 @@
 //! What a worker writes down about its run, in one transaction.
 
+use palyra_common::a2ui::Message;
 use palyra_common::ids::{AgentId, EnvelopeId, RunId};
 use palyra_common::runtime_contracts::{RunEnd, RunLifecyclePhase, ToolOutcome, Trust};
 use palyra_common::tape::{Input, Parent};
@@ -23,6 +24,7 @@ use crate::store::sessions::{Ended, Session};
 use crate::store::tape::Line;
 use crate::store::{run_signals, runs, sessions, tape, to_json};
 use crate::streams;
+use crate::surfaces;
 
 /// A snapshot is kept after so many events.
 pub(super) const SNAPSHOT_EVERY: i64 = 64;
@@ -51,6 +53,8 @@ pub(crate) struct Beside {
     pub(crate) ask: Vec<ApprovalRecord>,
     /// Messages of calls, by the call.
     pub(crate) send: Vec<(String, Envelope)>,
+    /// What is shown in the session, by the call.
+    pub(crate) show: Vec<(String, Vec<Message>)>,
     /// What goes back to where the question came from.
     pub(crate) reply: Option<Envelope>,
     /// What the run says at its end, for the one that waits for it.
@@ -248,6 +252,9 @@ impl Commit {
                 }
                 Err(error) => return Err(Undo::Failed(error.into())),
             }
+        }
+        for (_, messages) in &self.beside.show {
+            surfaces::show(tx, run.session, messages, now)?;
         }
         for (call, agent, task) in &self.beside.delegate {
             let key = children::key(run.id, call);

@@ -17,9 +17,10 @@ use palyra_storage::{StorageError, Tx};
 
 use self::built::{Built, Cut, Events};
 use super::model::Thinker;
+use crate::lineage::inherited;
 use crate::store::runs::Run;
 use crate::store::sessions::Session;
-use crate::store::tape;
+use crate::store::{sessions, tape};
 
 /// How many earlier runs of a session are looked at.
 const MOST_RUNS: u32 = 64;
@@ -73,6 +74,8 @@ pub(crate) struct Recipe {
     pub(crate) session: SessionId,
     /// The first place in the history that is not used.
     pub(crate) history_until: i64,
+    /// Whether another history comes before it.
+    pub(crate) is_fork: bool,
 }
 
 /// What was said, in a run and before it.
@@ -84,7 +87,8 @@ pub(crate) struct Spoken {
 impl Recipe {
     /// For a model that is asked in a run.
     pub(crate) fn of(run: &Run, session: &Session) -> Self {
-        Self { run: run.id, session: session.id, history_until: session.next_history }
+        let is_fork = session.fork.is_some();
+        Self { run: run.id, session: session.id, history_until: session.next_history, is_fork }
     }
 
     /// Reads what was said.
@@ -119,13 +123,43 @@ impl Recipe {
     fn earlier(self, tx: &mut Tx<'_>) -> Result<Vec<Events>, StorageError> {
         let most = (MOST_RUNS, MOST_EARLIER);
         let mut earlier = tape::spoken_before(tx, self.session, self.history_until, most)?;
-        let events: usize = earlier.iter().map(|(_, entries)| entries.len()).sum();
-        if events >= MOST_EARLIER as usize {
+        if self.is_fork {
+            self.before_the_fork(tx, &mut earlier)?;
+        }
+        if events_of(&earlier) >= MOST_EARLIER {
             // Of this one the beginning may be missing, and a result is nothing without its call.
             earlier.pop();
         }
         Ok(earlier)
     }
+
+    /// Adds what was said in the conversations that this one goes on from, as far as there is room.
+    fn before_the_fork(
+        self,
+        tx: &mut Tx<'_>,
+        earlier: &mut Vec<Events>,
+    ) -> Result<(), StorageError> {
+        // It may have been reset since the run was taken.
+        let Some(session) = sessions::one(tx, self.session)? else { return Ok(()) };
+        if !session.shown.is_all() {
+            return Ok(());
+        }
+        for part in inherited(tx, &session)? {
+            let runs = u32::try_from(earlier.len()).unwrap_or(u32::MAX);
+            let left = (MOST_RUNS.saturating_sub(runs), MOST_EARLIER - events_of(earlier));
+            if left.0 == 0 || left.1 == 0 {
+                break;
+            }
+            earlier.extend(tape::spoken_in(tx, part, left)?);
+        }
+        Ok(())
+    }
+}
+
+/// At most [`MOST_EARLIER`].
+fn events_of(earlier: &[Events]) -> u32 {
+    let events: usize = earlier.iter().map(|(_, entries)| entries.len()).sum();
+    u32::try_from(events).unwrap_or(u32::MAX).min(MOST_EARLIER)
 }
 
 /// Drops the oldest of these events as far as they are results: one is nothing without its call.

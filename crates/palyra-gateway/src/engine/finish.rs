@@ -128,6 +128,11 @@ impl Held {
         let found = self.beside.send.iter().find(|(_, sent)| sent.id == *envelope);
         let Some((call, _)) = found.cloned() else { return false };
         self.beside.send.retain(|(of, _)| *of != call);
+        self.beside.show.retain(|(of, _)| *of != call);
+        self.pending.retain(|event| match event {
+            TapeEvent::A2uiUpdate(shown) => shown.call != call,
+            _ => true,
+        });
         for event in &mut self.pending {
             if let TapeEvent::ToolCompleted(done) = event
                 && done.call == call

@@ -122,7 +122,8 @@ pub fn submit(
 }
 
 /// Whether a run that waits for its turn can be asked this, too: it was asked and nothing else happened.
-/// One that was begun may be between a call and its result, where no provider takes anything else.
+/// One that was begun may be between a call and its result, where no provider takes anything else. One
+/// from before a reset is shown to no model after it.
 fn takes_more(
     tx: &mut Tx<'_>,
     run: &runs::Run,
@@ -139,6 +140,7 @@ fn takes_more(
     let bytes: Option<usize> = all.map(bytes).sum();
     let has_room = asked.len() < MOST_JOINED as usize;
     Ok(run.agent == session.agent
+        && run.session_seq >= session.shown.run
         && has_room
         && bytes.is_some_and(|bytes| bytes <= MOST_JOINED_BYTES))
 }

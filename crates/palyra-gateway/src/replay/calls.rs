@@ -29,6 +29,7 @@ impl Replay {
             Place::Next(next) => return Err(words::next(&self.state, &next)),
         });
         self.reach.insert(proposed.call.clone(), proposed.reach);
+        self.will_show(proposed, texts);
         Ok(())
     }
 
@@ -147,7 +148,10 @@ impl Replay {
     /// What came of a call that was begun.
     fn came(&mut self, done: &ToolCompleted) -> Checked {
         match done.outcome {
-            ToolOutcome::Done => self.made.push(done.call.clone()),
+            ToolOutcome::Done => {
+                self.made.push(done.call.clone());
+                self.owed = self.shows.remove(&done.call).map(Owed::Shows);
+            }
             ToolOutcome::Failed | ToolOutcome::Unknown => {}
             ToolOutcome::Refused | ToolOutcome::Denied | ToolOutcome::Expired => {
                 return Err(format!("tell what came of {}, which was begun", done.call));

@@ -43,6 +43,7 @@ impl Replay {
             self.owed = Some(Owed::Refusal(MOST_CALLS));
         }
         self.reach.clear();
+        self.shows.clear();
         self.spelled = texts;
         Ok(())
     }

@@ -43,6 +43,7 @@ pub(super) fn owed(state: &RunState, owed: &Owed) -> String {
         Owed::Refusal(call) => {
             format!("tell the model that {} is refused", named(state, &[*call]))
         }
+        Owed::Shows(shows) => shows.words(),
         Owed::End => "end, with what is said at it".to_owned(),
         Owed::LeftOver => "end, with a word about what was begun and has no end".to_owned(),
     }

@@ -1,5 +1,6 @@
 //! `runs`: pieces of work, and where they are.
 
+mod part;
 mod worker;
 
 use palyra_common::ids::{AgentId, RunId, SessionId};
@@ -8,6 +9,7 @@ use palyra_common::time::{Duration, Timestamp};
 use palyra_policy::budget::Amount;
 use palyra_storage::{Row, Sql, StorageError, Tx, claim_sql, params, sql, text};
 
+pub(crate) use part::in_part;
 pub(crate) use worker::{
     claim, free, give_back, new_of_worker, next_due, of_worker, stumble, workers,
 };

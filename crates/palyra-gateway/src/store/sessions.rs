@@ -10,7 +10,8 @@ pub(crate) const DELEGATED: &str = "delegated";
 macro_rules! columns {
     () => {
         "id, key, agent, surface, title, connector_id, conversation, next_run, next_history, holder,
-         archived_at, created_at, changed_at"
+         archived_at, created_at, changed_at, version, shown_run, shown_history, forked_from,
+         forked_run, forked_history, forked_until"
     };
 }
 
@@ -18,6 +19,13 @@ const ADD: Sql = sql!(
     "INSERT INTO sessions (id, key, agent, surface, title, connector_id, conversation, next_run,
          next_history, created_at, changed_at)
      VALUES ($1, $2, $3, $4, $5, $6, $7, 1, 1, $8, $8) ON CONFLICT (key) DO NOTHING"
+);
+
+/// Its places go on where those of the other one are, so that a place is one in both.
+const ADD_FORK: Sql = sql!(
+    "INSERT INTO sessions (id, key, agent, surface, title, next_run, next_history, created_at,
+         changed_at, forked_from, forked_run, forked_history, forked_until)
+     VALUES ($1, $1, $2, $3, $4, $5, $5, $6, $6, $7, $8, $9, $10)"
 );
 
 /// Whoever changes a session or the order of its runs does this first.
@@ -29,36 +37,46 @@ const ONE: Sql = sql!(concat!("SELECT ", columns!(), " FROM sessions WHERE id = 
 
 const EXISTS: Sql = sql!("SELECT count(*) FROM sessions WHERE key = $1");
 
-const NEXT_RUN: Sql =
-    sql!("UPDATE sessions SET next_run = next_run + 1, holder = $2, changed_at = $3 WHERE id = $1");
+const NEXT_RUN: Sql = sql!(
+    "UPDATE sessions SET next_run = next_run + 1, holder = $2, changed_at = $3,
+         version = version + 1
+     WHERE id = $1"
+);
 
 const HOLD: Sql = sql!("UPDATE sessions SET holder = $2 WHERE id = $1");
 
 const LET_ALL_GO: Sql = sql!("UPDATE sessions SET holder = NULL WHERE holder IS NOT NULL");
 
 const NEXT_HISTORY: Sql = sql!(
-    "UPDATE sessions SET next_history = next_history + 1, changed_at = $2 WHERE id = $1
-     RETURNING next_history"
+    "UPDATE sessions SET next_history = next_history + 1, changed_at = $2, version = version + 1
+     WHERE id = $1 RETURNING next_history"
 );
 
 /// The same for a run that may have the session, which nobody has then. It says how many runs have not
 /// ended, and whether somebody else has the session.
 const END_RUN: Sql = sql!(
-    "UPDATE sessions SET next_history = next_history + 1, changed_at = $2,
+    "UPDATE sessions SET next_history = next_history + 1, changed_at = $2, version = version + 1,
          holder = CASE WHEN holder = $3 THEN NULL ELSE holder END
      WHERE id = $1 RETURNING next_history, next_run - next_history, holder"
 );
 
-const GIVE_TO: Sql = sql!("UPDATE sessions SET agent = $2 WHERE id = $1");
+const GIVE_TO: Sql = sql!("UPDATE sessions SET agent = $2, version = version + 1 WHERE id = $1");
 
 /// What it is called does not change when something was said in it.
-const RENAME: Sql = sql!("UPDATE sessions SET title = $2 WHERE id = $1");
+const RENAME: Sql = sql!("UPDATE sessions SET title = $2, version = version + 1 WHERE id = $1");
+
+/// What comes next is the first that models are shown.
+const RESET: Sql = sql!(
+    "UPDATE sessions SET shown_run = next_run, shown_history = next_history, changed_at = $2,
+         version = version + 1
+     WHERE id = $1"
+);
 
 /// What is said under its key from now on begins another one. By the key of a delegated one the run that
 /// waits for it finds it, and nobody says anything else there.
 const ARCHIVE: Sql = sql!(
     "UPDATE sessions SET key = CASE WHEN surface = $3 THEN key ELSE id END, archived_at = $2,
-         changed_at = $2
+         changed_at = $2, version = version + 1
      WHERE id = $1"
 );
 
@@ -106,6 +124,47 @@ pub struct Session {
     pub created_at: Timestamp,
     /// When something last happened in it.
     pub changed_at: Timestamp,
+    /// Grows with each change that somebody makes or can see.
+    pub version: i64,
+    /// Where that begins which models are shown.
+    pub(crate) shown: Shown,
+    /// The history that comes before its own.
+    pub(crate) fork: Option<Fork>,
+}
+
+/// Where that begins in a session which models are shown: nothing that was asked before, and nothing that
+/// had ended.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(crate) struct Shown {
+    pub(crate) run: i64,
+    pub(crate) history: i64,
+}
+
+impl Shown {
+    /// Whether that is all.
+    pub(crate) fn is_all(self) -> bool {
+        self == Self::default()
+    }
+}
+
+/// A part of the history of another session.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Fork {
+    pub(crate) from: SessionId,
+    pub(crate) shown: Shown,
+    /// The first place in the history that does not belong to it.
+    pub(crate) until: i64,
+}
+
+/// A session that is to go on from another one.
+pub(crate) struct NewFork<'a> {
+    pub(crate) id: SessionId,
+    pub(crate) agent: &'a AgentId,
+    pub(crate) surface: &'a str,
+    pub(crate) title: &'a str,
+    /// The place of its first run.
+    pub(crate) next_run: i64,
+    pub(crate) fork: Fork,
 }
 
 /// A session that is to be.
@@ -137,6 +196,28 @@ pub(crate) fn add(
         now,
     ];
     Ok(tx.execute(&ADD, params)? == 1)
+}
+
+/// Adds one that goes on from another one.
+pub(crate) fn add_fork(
+    tx: &mut Tx<'_>,
+    new: &NewFork<'_>,
+    now: Timestamp,
+) -> Result<(), StorageError> {
+    let NewFork { id, agent, surface, title, next_run, fork } = new;
+    let params = params![
+        text(*id),
+        agent.as_str(),
+        *surface,
+        *title,
+        *next_run,
+        now,
+        text(fork.from),
+        fork.shown.run,
+        fork.shown.history,
+        fork.until,
+    ];
+    tx.execute(&ADD_FORK, params).map(drop)
 }
 
 pub(crate) fn lock(tx: &mut Tx<'_>, id: SessionId) -> Result<Option<Session>, StorageError> {
@@ -217,6 +298,11 @@ pub(crate) fn rename(tx: &mut Tx<'_>, id: SessionId, title: &str) -> Result<(), 
     tx.execute(&RENAME, params![text(id), title]).map(drop)
 }
 
+/// Keeps what was said from the models that are asked from now on.
+pub(crate) fn reset(tx: &mut Tx<'_>, id: SessionId, now: Timestamp) -> Result<(), StorageError> {
+    tx.execute(&RESET, params![text(id), now]).map(drop)
+}
+
 pub(crate) fn archive(tx: &mut Tx<'_>, id: SessionId, now: Timestamp) -> Result<(), StorageError> {
     tx.execute(&ARCHIVE, params![text(id), now, DELEGATED]).map(drop)
 }
@@ -242,6 +328,14 @@ fn read(row: &Row<'_>) -> Result<Session, StorageError> {
         (Some(_), Some(_)) => Some((row.parse(5)?, row.parse(6)?)),
         _ => None,
     };
+    let fork = match parsed(16)? {
+        Some(_) => Some(Fork {
+            from: row.parse(16)?,
+            shown: Shown { run: row.get(17)?, history: row.get(18)? },
+            until: row.get(19)?,
+        }),
+        None => None,
+    };
     Ok(Session {
         id: row.parse(0)?,
         key: row.get(1)?,
@@ -255,5 +349,8 @@ fn read(row: &Row<'_>) -> Result<Session, StorageError> {
         archived_at: row.get(10)?,
         created_at: row.get(11)?,
         changed_at: row.get(12)?,
+        version: row.get(13)?,
+        shown: Shown { run: row.get(14)?, history: row.get(15)? },
+        fork,
     })
 }

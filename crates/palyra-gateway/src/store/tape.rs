@@ -4,9 +4,10 @@ use palyra_common::ids::{RunId, SessionId};
 use palyra_common::runtime_contracts::TapeEventKind;
 use palyra_common::tape::{DeliveryEnqueued, SCHEMA, TapeEntry, TapeEvent};
 use palyra_common::time::Timestamp;
-use palyra_storage::{Row, Sql, StorageError, Tx, params, sql, text};
+use palyra_storage::{Param, Row, Sql, StorageError, Tx, params, sql, text};
 
 use super::from_text;
+use super::sessions::Fork;
 
 const ADD: Sql = sql!(
     "INSERT INTO tape (run_id, seq, at, kind, spoken, payload) VALUES ($1, $2, $3, $4, $5, $6)"
@@ -43,14 +44,31 @@ const FOLDED: Sql = sql!(
      WHERE run_id = $1 AND seq > $2 AND kind <> 'model.delta' ORDER BY seq"
 );
 
-/// What a model reads of the runs that have ended in a session before some place, the newest first.
-const SPOKEN_BEFORE: Sql = sql!(
-    "SELECT t.seq, t.at, t.payload, r.id FROM (
-         SELECT id, history FROM runs WHERE session_id = $1 AND history < $2
-         ORDER BY history DESC LIMIT $3) r
-     JOIN tape t ON t.run_id = r.id AND t.spoken = 1 AND t.kind <> 'run.finished'
-     ORDER BY r.history DESC, t.seq DESC LIMIT $4"
-);
+macro_rules! spoken_before {
+    ($history:literal, $run:literal) => {
+        concat!(
+            "SELECT t.seq, t.at, t.payload, r.id FROM (
+                 SELECT id, history FROM runs
+                 WHERE session_id = $1 AND history < $2 AND history >= ",
+            $history,
+            " AND session_seq >= ",
+            $run,
+            " ORDER BY history DESC LIMIT $3) r
+             JOIN tape t ON t.run_id = r.id AND t.spoken = 1 AND t.kind <> 'run.finished'
+             ORDER BY r.history DESC, t.seq DESC LIMIT $4"
+        )
+    };
+}
+
+/// What a model reads of the runs that have ended in a session before some place, the newest first. From
+/// where on is asked for here: it may have been reset while the run is worked on.
+const SPOKEN_BEFORE: Sql = sql!(spoken_before!(
+    "(SELECT shown_history FROM sessions WHERE id = $1)",
+    "(SELECT shown_run FROM sessions WHERE id = $1)"
+));
+
+/// The same of a part of a session.
+const SPOKEN_IN: Sql = sql!(spoken_before!("$5", "$6"));
 
 /// The newest first.
 const SPOKEN: Sql = sql!(
@@ -238,9 +256,26 @@ pub(crate) fn spoken_before(
     until: i64,
     (runs, events): (u32, u32),
 ) -> Result<Vec<(RunId, Vec<TapeEntry>)>, StorageError> {
-    let params = params![text(session), until, runs, events];
+    by_run(tx, &SPOKEN_BEFORE, params![text(session), until, runs, events])
+}
+
+/// The same of a part of the history of a session.
+pub(crate) fn spoken_in(
+    tx: &mut Tx<'_>,
+    part: Fork,
+    (runs, events): (u32, u32),
+) -> Result<Vec<(RunId, Vec<TapeEntry>)>, StorageError> {
+    let Fork { from, shown, until } = part;
+    by_run(tx, &SPOKEN_IN, params![text(from), until, runs, events, shown.history, shown.run])
+}
+
+fn by_run(
+    tx: &mut Tx<'_>,
+    sql: &Sql,
+    params: &[Param<'_>],
+) -> Result<Vec<(RunId, Vec<TapeEntry>)>, StorageError> {
     let mut all: Vec<(RunId, Vec<TapeEntry>)> = Vec::new();
-    for (run, entry) in tx.query(&SPOKEN_BEFORE, params, |row| Ok((row.parse(3)?, read(row)?)))? {
+    for (run, entry) in tx.query(sql, params, |row| Ok((row.parse(3)?, read(row)?)))? {
         match all.last_mut() {
             Some((last, entries)) if *last == run => entries.push(entry),
             _ => all.push((run, vec![entry])),
@@ -285,6 +320,7 @@ pub(crate) fn is_spoken(event: &TapeEvent) -> bool {
         | TapeEvent::ApprovalRequested(_)
         | TapeEvent::ApprovalDecided(_)
         | TapeEvent::ToolStarted(_)
+        | TapeEvent::A2uiUpdate(_)
         | TapeEvent::DeliveryEnqueued(_)
         | TapeEvent::DeliverySettled(_) => false,
     }

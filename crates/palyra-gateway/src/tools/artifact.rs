@@ -10,7 +10,8 @@ use serde_json::json;
 
 use super::ask::{arguments, reads};
 use super::page::{LEAST, more, page, wanted};
-use crate::store::runs;
+use crate::lineage::inherited;
+use crate::store::{runs, sessions};
 use crate::tool::{Invocation, Tool, ToolDone, ToolFault, ToolInfo, Weighed};
 
 #[cfg(test)]
@@ -110,7 +111,15 @@ impl Read {
             if BlobStore::is_held(tx, &wanted, &holder(run))? {
                 return Ok(true);
             }
-            for run in runs::list(tx, None, Some(session), None, MOST_RUNS)? {
+            let mut earlier = runs::list(tx, None, Some(session), None, MOST_RUNS)?;
+            if let Some(session) = sessions::one(tx, session)? {
+                for part in inherited(tx, &session)? {
+                    let left =
+                        MOST_RUNS.saturating_sub(u32::try_from(earlier.len()).unwrap_or(u32::MAX));
+                    earlier.extend(runs::in_part(tx, part, i64::MAX, left)?);
+                }
+            }
+            for run in earlier {
                 if BlobStore::is_held(tx, &wanted, &holder(run.id))? {
                     return Ok(true);
                 }

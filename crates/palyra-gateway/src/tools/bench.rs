@@ -13,7 +13,7 @@ use palyra_testkit::clock::FakeClock;
 use serde_json::Value;
 
 use super::{FetchMethod, Fetched, Fetcher, ToolOptions, built_in};
-use crate::store::sessions::Session;
+use crate::store::sessions::{Session, Shown};
 use crate::tool::{Invocation, ToolDone, ToolFault, Toolbox, Weighed};
 
 pub(super) const NOW: Timestamp = Timestamp::from_unix_millis(1_700_000_000_000);
@@ -34,6 +34,9 @@ pub(super) fn call(arguments: Value) -> Invocation {
         archived_at: None,
         created_at: NOW,
         changed_at: NOW,
+        version: 1,
+        shown: Shown::default(),
+        fork: None,
     };
     Invocation {
         run: new_id(),

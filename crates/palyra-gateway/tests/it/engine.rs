@@ -5,7 +5,7 @@ mod delegating;
 mod delivering;
 mod hostile;
 mod interrupted;
-mod node;
+pub(crate) mod node;
 mod ordering;
 mod phases;
 mod replaying;

@@ -1,6 +1,7 @@
 //! The way of a message through the router, on both engines.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a failure is the verdict")]
 
+mod acp;
 mod engine;
 mod mirror;
 mod router;

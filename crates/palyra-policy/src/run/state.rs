@@ -120,7 +120,7 @@ impl RunState {
         }
     }
 
-    /// What an event makes of it. Pieces of answers, and what became of deliveries, change nothing.
+    /// What an event makes of it. Pieces of answers, what is shown, and what became of deliveries change nothing.
     pub fn apply(&mut self, event: &TapeEvent) {
         match event {
             TapeEvent::RunPhase(moved) => self.phase = moved.phase,
@@ -175,6 +175,7 @@ impl RunState {
             }
             TapeEvent::RunQueued(_)
             | TapeEvent::ModelDelta(_)
+            | TapeEvent::A2uiUpdate(_)
             | TapeEvent::DeliveryEnqueued(_)
             | TapeEvent::DeliverySettled(_) => {}
         }

@@ -64,7 +64,7 @@ pub(crate) fn find(tx: &mut Tx<'_>, name: Name<'_>) -> Result<Option<Found>, Sto
 /// Says what came of a request that was added.
 pub(crate) fn note(tx: &mut Tx<'_>, name: Name<'_>, made: &str) -> Result<(), StorageError> {
     let Name { principal, operation, key } = name;
-    tx.execute(&NOTE, params![principal.as_str(), operation, key, made]).map(drop)
+    tx.execute_later(&NOTE, params![principal.as_str(), operation, key, made])
 }
 
 /// Removes some that are older than `before`.

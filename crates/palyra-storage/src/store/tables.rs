@@ -59,6 +59,7 @@ pub(crate) const TRAVELLING: &[Table] = &[
     all("approvals", "id", 8),
     all("budgets", "scope", 8),
     all("budget_reservations", "run_id, turn, attempt", 8),
+    all("surfaces", "session_id, surface_id", 11),
 ];
 
 /// Tables that do not: the schema is made anew, nobody holds a lease on a restored database,

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use palyra_common::ids::ApprovalId;
+use palyra_common::ids::{ApprovalId, SurfaceId};
 use palyra_common::runtime_contracts::{RunEnd, RunLifecyclePhase, ToolOutcome};
 use palyra_common::tape::{
     ApprovalDecided, ModelAbandoned, ModelDelta, RunFinished, TapeEvent, ToolCompleted, ToolStarted,
@@ -25,6 +25,8 @@ pub(super) enum Piece {
     Settled,
     /// A line of its own.
     Line(Tone, String),
+    /// These surfaces have changed, and are shown as they are.
+    Shown(Vec<SurfaceId>),
     /// Somebody has to decide.
     Asked(ApprovalId),
     /// Somebody has decided.
@@ -43,6 +45,8 @@ pub(super) struct Transcript {
     why: String,
     /// What the model said last, which is the answer when there is nothing more.
     said: String,
+    /// Surfaces that have changed, all messages about which may not be there yet.
+    changed: Vec<SurfaceId>,
     /// What each call is about.
     calls: BTreeMap<String, String>,
     pub(super) phase: Option<RunLifecyclePhase>,
@@ -52,6 +56,19 @@ pub(super) struct Transcript {
 impl Transcript {
     /// What an event shows.
     pub(super) fn on(&mut self, event: &TapeEvent) -> Vec<Piece> {
+        if let TapeEvent::A2uiUpdate(shown) = event {
+            if !self.changed.contains(&shown.surface) {
+                self.changed.push(shown.surface.clone());
+            }
+            return Vec::new();
+        }
+        // The messages about a surface follow each other.
+        let changed = std::mem::take(&mut self.changed);
+        let shown = (!changed.is_empty()).then_some(Piece::Shown(changed));
+        shown.into_iter().chain(self.pieces(event)).collect()
+    }
+
+    fn pieces(&mut self, event: &TapeEvent) -> Vec<Piece> {
         match event {
             TapeEvent::ModelDelta(delta) => self.delta(delta),
             TapeEvent::ModelAbandoned(lost) => self.abandoned(lost),
@@ -100,6 +117,7 @@ impl Transcript {
             | TapeEvent::InputMessage(_)
             | TapeEvent::ModelRequested(_)
             | TapeEvent::ToolGated(_)
+            | TapeEvent::A2uiUpdate(_)
             | TapeEvent::DeliveryEnqueued(_)
             | TapeEvent::DeliverySettled(_) => Vec::new(),
         }

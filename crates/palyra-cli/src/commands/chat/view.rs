@@ -70,6 +70,15 @@ impl View {
         }
     }
 
+    /// Shows what the agent shows: a part of what it has to say.
+    pub(super) fn shown(&mut self, out: &Output, text: &str) -> Outcome {
+        self.settle(out)?;
+        match self {
+            Self::Terminal(_) | Self::Plain if !text.is_empty() => out.print(&paragraphs(text)),
+            Self::Terminal(_) | Self::Plain | Self::Silent => Ok(()),
+        }
+    }
+
     /// Shows the end: what of the answer was not shown before.
     pub(super) fn end(&mut self, out: &Output, finished: &RunFinished, rest: &str) -> Outcome {
         self.settle(out)?;

@@ -3,8 +3,8 @@
 use std::collections::VecDeque;
 
 use palyra_client::{Client, Followed, RunWish};
-use palyra_common::api::{Approval, ApprovalDecision, ApprovalVerdict};
-use palyra_common::ids::{ApprovalId, RunId};
+use palyra_common::api::{Approval, ApprovalDecision, ApprovalVerdict, ShownSurface};
+use palyra_common::ids::{ApprovalId, RunId, SurfaceId};
 use palyra_common::runtime_contracts::{ApprovalState, RunLifecyclePhase};
 use palyra_common::tape::{RunFinished, TapeEntry};
 use tokio::signal::unix::{Signal, SignalKind, signal};
@@ -94,7 +94,7 @@ impl<'a> Watch<'a> {
                             }
                             return Ok(Seen::Finished(finished.clone()));
                         }
-                        self.show(piece, &mut questions).await?;
+                        self.show(run, piece, &mut questions).await?;
                     }
                 }
                 Turn::Heard(Some(Followed::Lost)) => {
@@ -121,12 +121,18 @@ impl<'a> Watch<'a> {
         }
     }
 
-    async fn show(&mut self, piece: Piece, questions: &mut VecDeque<Question>) -> Outcome {
+    async fn show(
+        &mut self,
+        run: RunId,
+        piece: Piece,
+        questions: &mut VecDeque<Question>,
+    ) -> Outcome {
         self.leave_question();
         match piece {
             Piece::Live(text) => self.view.live(self.out, &text),
             Piece::Settled => self.view.settle(self.out),
             Piece::Line(tone, line) => self.view.line(self.out, tone, &line),
+            Piece::Shown(surfaces) => self.surfaces(run, &surfaces).await,
             Piece::Asked(id) => self.ask(id, questions).await,
             Piece::Decided(id) => {
                 questions.retain(|question| question.approval.id != id);
@@ -135,6 +141,18 @@ impl<'a> Watch<'a> {
             // The caller ends with it.
             Piece::Finished(..) => Ok(()),
         }
+    }
+
+    /// Shows surfaces as they are now.
+    async fn surfaces(&mut self, run: RunId, changed: &[SurfaceId]) -> Outcome {
+        let (out, client) = (self.out, self.client);
+        let session = patiently(out, async || client.run(run).await).await?.session;
+        let shown = patiently(out, async || client.surfaces(session).await).await?;
+        let is_changed = |shown: &ShownSurface| changed.contains(&shown.surface);
+        for shown in shown.items.into_iter().filter(is_changed) {
+            self.view.shown(out, &shown.text)?;
+        }
+        Ok(())
     }
 
     /// Shows a question with all that is to be done.

@@ -1,6 +1,6 @@
 //! `palyra sessions show`
 
-use palyra_common::api::{AgentSession, MessageRole, SessionMessage};
+use palyra_common::api::{AgentSession, MessageRole, SessionMessage, ShownSurface};
 use palyra_common::ids::SessionId;
 use palyra_common::runtime_contracts::RunLifecyclePhase;
 use serde::Serialize;
@@ -11,7 +11,7 @@ use crate::failure::Outcome;
 use crate::output::{Output, Tone, paragraphs, printable};
 use crate::table::Table;
 
-/// Show a conversation, and what was said last
+/// Show a conversation, what was said last, and what its agent shows now
 ///
 /// People see the newest at the end; with --json it comes first.
 #[derive(Debug, clap::Args)]
@@ -37,15 +37,18 @@ struct Shown {
     #[serde(flatten)]
     session: AgentSession,
     messages: Vec<SessionMessage>,
+    surfaces: Vec<ShownSurface>,
 }
 
 pub(super) async fn run(context: &Context, arguments: Arguments) -> Outcome {
     let (client, id) = (context.client()?, arguments.session);
     let session = client.session(id).await?;
     let messages = client.session_messages(id, None, arguments.messages).await?.items;
-    context.out().show(&Shown { session, messages }, |out, shown| {
+    let surfaces = client.surfaces(id).await?.items;
+    context.out().show(&Shown { session, messages, surfaces }, |out, shown| {
         let said = shown.messages.iter().rev().map(|message| said(out, message));
-        fields(out, &shown.session) + &said.collect::<String>()
+        let surfaces = shown.surfaces.iter().map(|surface| drawn(out, surface));
+        fields(out, &shown.session) + &said.chain(surfaces).collect::<String>()
     })
 }
 
@@ -58,6 +61,9 @@ pub(super) fn fields(out: &Output, session: &AgentSession) -> String {
     table.field("agent", session.agent.as_str());
     table.field("where", place(session));
     table.field("began", session.created_at.to_string());
+    if let Some(from) = session.forked_from {
+        table.field("goes on from", from.to_string());
+    }
     if let Some(run) = session.run {
         table.field("run", format!("{run}, see `palyra runs show {run}`"));
     }
@@ -65,6 +71,11 @@ pub(super) fn fields(out: &Output, session: &AgentSession) -> String {
         table.field("put away", at.to_string());
     }
     format!("{}{title}\n{}", session.id, table.render(out))
+}
+
+fn drawn(out: &Output, shown: &ShownSurface) -> String {
+    let head = format!("{}  shown as {}:", shown.updated_at, shown.surface);
+    format!("\n{}\n{}", out.paint(Tone::Quiet, &head), paragraphs(&shown.text))
 }
 
 fn said(out: &Output, message: &SessionMessage) -> String {

@@ -2,6 +2,10 @@
 
 use axum::{Router, middleware};
 use palyra_common::api::FeedEvent;
+use palyra_common::api::acp::params::{
+    ApprovalDecide, ApprovalDecided, ApprovalOf, ApprovalsAfter, RunCreate, RunOf, SessionFork,
+    SessionLoad, SessionLoaded, SessionOf, SessionRename, SessionsAfter, SurfaceAct,
+};
 use palyra_common::{ErrorCode, StableErrorEnvelope};
 use utoipa::openapi::path::Operation;
 use utoipa::openapi::security::{ApiKey, ApiKeyValue, Http, HttpAuthScheme, SecurityScheme};
@@ -12,8 +16,8 @@ use utoipa_axum::routes;
 use super::caller::COOKIE;
 use super::guard::guard;
 use super::handlers::{
-    access, agents, approvals, audit, backups, channels, config, console, events, health, logins,
-    messages, models, outbox, principals, router, runs, secrets, sessions, status, tapes,
+    access, acp, agents, approvals, audit, backups, channels, config, console, events, health,
+    logins, messages, models, outbox, principals, router, runs, secrets, sessions, status, tapes,
 };
 use super::refusal::Refusal;
 use crate::app::App;
@@ -25,7 +29,23 @@ use crate::app::App;
         description = "The HTTP API of palyrad. What makes something takes an \
         Idempotency-Key, with which it is made once; of any other request a second one does no harm."
     ),
-    components(schemas(StableErrorEnvelope, FeedEvent))
+    components(schemas(
+        StableErrorEnvelope,
+        FeedEvent,
+        SessionsAfter,
+        SessionLoad,
+        SessionLoaded,
+        SessionFork,
+        SessionRename,
+        SessionOf,
+        RunCreate,
+        RunOf,
+        ApprovalsAfter,
+        ApprovalOf,
+        ApprovalDecide,
+        ApprovalDecided,
+        SurfaceAct
+    ))
 )]
 struct Description;
 
@@ -153,6 +173,7 @@ fn of_agents() -> OpenApiRouter<App> {
             sessions::archive_session
         ))
         .routes(routes!(sessions::read_session, sessions::say))
+        .routes(routes!(sessions::list_surfaces))
         .routes(routes!(runs::list_runs))
         .routes(routes!(runs::show_run))
         .routes(routes!(runs::read_tape))
@@ -168,6 +189,7 @@ fn of_agents() -> OpenApiRouter<App> {
         .routes(routes!(approvals::decide_approval))
         .routes(routes!(models::list_models))
         .routes(routes!(models::test_model))
+        .routes(routes!(acp::dispatch_acp))
         .routes(routes!(events::follow_events))
 }
 

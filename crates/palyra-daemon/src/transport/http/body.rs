@@ -10,6 +10,7 @@ use axum::http::header;
 use axum::http::request::Parts;
 use http_body_util::{BodyExt, LengthLimitError, Limited};
 use palyra_common::ErrorCode;
+use palyra_common::text::without_quotations;
 use serde::de::DeserializeOwned;
 
 use super::refusal::{Answer, Refusal};
@@ -49,7 +50,7 @@ fn parse<T: DeserializeOwned>(json: &[u8]) -> Answer<T> {
     });
     // serde quotes what it met, which may be a secret.
     read.map_err(|(place, error)| {
-        let what = crate::config::without_quotations(&error.to_string());
+        let what = without_quotations(&error.to_string());
         Refusal::new(ErrorCode::HttpMalformed, format!("the body: {place}{what}"))
     })
 }
@@ -97,7 +98,7 @@ fn check_object(json: &[u8]) -> Answer<()> {
 }
 
 /// Counts brackets outside of texts, so that nothing deep is built.
-fn check_depth(json: &[u8], limit: u32) -> Answer<()> {
+pub(crate) fn check_depth(json: &[u8], limit: u32) -> Answer<()> {
     let (mut depth, mut quoted, mut escaped) = (0u32, false, false);
     for byte in json {
         match byte {
@@ -129,7 +130,7 @@ impl<T: DeserializeOwned> FromRequestParts<App> for QueryOf<T> {
                 return no_cursor();
             }
             let what = error.to_string();
-            Refusal::new(ErrorCode::HttpMalformed, crate::config::without_quotations(&what))
+            Refusal::new(ErrorCode::HttpMalformed, without_quotations(&what))
         })
     }
 }
@@ -156,7 +157,7 @@ fn impossible(error: PathRejection) -> String {
     };
     match kind {
         ErrorKind::DeserializeError { key, message, .. } => {
-            format!("{key} in the path: {}", crate::config::without_quotations(&message))
+            format!("{key} in the path: {}", without_quotations(&message))
         }
         _ => "the path names nothing that can be there".to_owned(),
     }

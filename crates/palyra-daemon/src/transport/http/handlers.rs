@@ -1,6 +1,7 @@
 //! Each handler: who asks, what for, do it, answer.
 
 pub(super) mod access;
+pub(super) mod acp;
 pub(super) mod agents;
 pub(super) mod approvals;
 pub(super) mod audit;

@@ -79,6 +79,7 @@ impl Built {
                 | TapeEvent::ApprovalRequested(_)
                 | TapeEvent::ApprovalDecided(_)
                 | TapeEvent::ToolStarted(_)
+                | TapeEvent::A2uiUpdate(_)
                 | TapeEvent::DeliveryEnqueued(_)
                 | TapeEvent::DeliverySettled(_)
                 | TapeEvent::RunFinished(_) => {}

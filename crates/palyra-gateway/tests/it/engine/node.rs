@@ -33,10 +33,10 @@ use crate::world::World;
 
 /// The system's time, and what a test adds to it.
 #[derive(Default)]
-pub(super) struct Shifted(AtomicI64);
+pub(crate) struct Shifted(AtomicI64);
 
 impl Shifted {
-    pub(super) fn advance(&self, by: Duration) {
+    pub(crate) fn advance(&self, by: Duration) {
         self.0.fetch_add(i64::try_from(by.as_millis()).unwrap(), Ordering::SeqCst);
     }
 }
@@ -49,7 +49,7 @@ impl Clock for Shifted {
 }
 
 /// What the model says next.
-pub(super) enum Says {
+pub(crate) enum Says {
     Text(&'static str),
     /// As long as it may be, and no longer.
     Cut(&'static str),
@@ -71,21 +71,21 @@ pub(super) enum Says {
 
 /// A model that says what was written for it, and then that it has nothing to say.
 #[derive(Default)]
-pub(super) struct Script {
+pub(crate) struct Script {
     next: Mutex<VecDeque<Says>>,
-    pub(super) always: Mutex<Option<(&'static str, String)>>,
-    pub(super) asked: Mutex<Vec<ModelRequest>>,
+    pub(crate) always: Mutex<Option<(&'static str, String)>>,
+    pub(crate) asked: Mutex<Vec<ModelRequest>>,
     /// For each question, how many of the models were to come later.
-    pub(super) later: Mutex<Vec<u32>>,
-    pub(super) price: AtomicU32,
+    pub(crate) later: Mutex<Vec<u32>>,
+    pub(crate) price: AtomicU32,
 }
 
 impl Script {
-    pub(super) fn then(&self, says: Says) {
+    pub(crate) fn then(&self, says: Says) {
         self.next.lock().unwrap().push_back(says);
     }
 
-    pub(super) fn times_asked(&self) -> usize {
+    pub(crate) fn times_asked(&self) -> usize {
         self.asked.lock().unwrap().len()
     }
 
@@ -188,21 +188,21 @@ impl Thinker for Script {
 
 /// A tool that counts how often it was used.
 #[derive(Default)]
-pub(super) struct Counting {
-    pub(super) times: AtomicU32,
+pub(crate) struct Counting {
+    pub(crate) times: AtomicU32,
     /// Changes what a call is bound to.
-    pub(super) base: AtomicU32,
-    pub(super) hang: Mutex<Option<Arc<Notify>>>,
-    pub(super) panics: std::sync::atomic::AtomicBool,
+    pub(crate) base: AtomicU32,
+    pub(crate) hang: Mutex<Option<Arc<Notify>>>,
+    pub(crate) panics: std::sync::atomic::AtomicBool,
     /// What happens while a built-in tool is used.
-    pub(super) meanwhile: Mutex<Option<BoxFuture<'static, ()>>>,
+    pub(crate) meanwhile: Mutex<Option<BoxFuture<'static, ()>>>,
 }
 
-pub(super) struct Count {
-    pub(super) name: &'static str,
-    pub(super) effect: ToolEffect,
-    pub(super) risk: RiskLevel,
-    pub(super) counting: Arc<Counting>,
+pub(crate) struct Count {
+    pub(crate) name: &'static str,
+    pub(crate) effect: ToolEffect,
+    pub(crate) risk: RiskLevel,
+    pub(crate) counting: Arc<Counting>,
 }
 
 impl Tool for Count {
@@ -310,28 +310,28 @@ impl Outgoing for NoSecret {
     }
 }
 
-pub(super) struct Node {
-    pub(super) clock: Arc<Shifted>,
-    pub(super) script: Arc<Script>,
-    pub(super) counting: Arc<Counting>,
-    pub(super) sessions: Sessions,
-    pub(super) approvals: Approvals,
-    pub(super) agents: Agents,
-    pub(super) streams: Streams,
+pub(crate) struct Node {
+    pub(crate) clock: Arc<Shifted>,
+    pub(crate) script: Arc<Script>,
+    pub(crate) counting: Arc<Counting>,
+    pub(crate) sessions: Sessions,
+    pub(crate) approvals: Approvals,
+    pub(crate) agents: Agents,
+    pub(crate) streams: Streams,
     stop: Option<oneshot::Sender<()>>,
     running: Option<JoinHandle<()>>,
     keeper: JoinHandle<()>,
-    db: Database,
+    pub(crate) db: Database,
     leases: Leases,
 }
 
 impl Node {
     /// A node on the database of `world`.
-    pub(super) async fn start(world: &World) -> Self {
+    pub(crate) async fn start(world: &World) -> Self {
         Self::start_on(world.db.clone(), world.folder.path()).await
     }
 
-    pub(super) async fn start_on(db: Database, folder: &std::path::Path) -> Self {
+    pub(crate) async fn start_on(db: Database, folder: &std::path::Path) -> Self {
         let clock = Arc::new(Shifted::default());
         let (script, counting) = (Arc::new(Script::default()), Arc::new(Counting::default()));
         let leases = Leases::new(db.clone(), clock.clone(), Duration::from_secs(2));
@@ -391,7 +391,7 @@ impl Node {
         }
     }
 
-    pub(super) async fn stop(mut self) {
+    pub(crate) async fn stop(mut self) {
         let _ = self.stop.take().unwrap().send(());
         self.running.take().unwrap().await.unwrap();
         self.keeper.abort();
@@ -414,23 +414,23 @@ impl Node {
     }
 
     /// As if the process had been killed: nothing is given back.
-    pub(super) fn vanish(self) {
+    pub(crate) fn vanish(self) {
         self.running.as_ref().unwrap().abort();
         self.keeper.abort();
     }
 
     /// Its leases are not renewed any more.
-    pub(super) fn falls_behind(&self) {
+    pub(crate) fn falls_behind(&self) {
         self.keeper.abort();
     }
 
     /// They are again.
-    pub(super) fn comes_back(&mut self) {
+    pub(crate) fn comes_back(&mut self) {
         self.keeper = keep(&self.db, &self.leases);
     }
 
     /// The agent's one question that waits for an answer.
-    pub(super) async fn question(&self) -> ApprovalId {
+    pub(crate) async fn question(&self) -> ApprovalId {
         loop {
             match self.pending().await[..] {
                 [one] => return one,
@@ -439,35 +439,35 @@ impl Node {
         }
     }
 
-    pub(super) async fn session(&self) -> SessionId {
+    pub(crate) async fn session(&self) -> SessionId {
         let begun = self.sessions.begin(agent(), "test", String::new()).await;
         begun.unwrap().id
     }
 
-    pub(super) async fn spec(&self, change: impl FnOnce(&mut AgentSpec)) {
+    pub(crate) async fn spec(&self, change: impl FnOnce(&mut AgentSpec)) {
         let was = self.agents.get(agent()).await.unwrap();
         let mut spec = was.spec;
         change(&mut spec);
         self.agents.change(agent(), spec, None, None).await.unwrap();
     }
 
-    pub(super) async fn say(&self, session: SessionId, text: &str) -> RunId {
+    pub(crate) async fn say(&self, session: SessionId, text: &str) -> RunId {
         self.say_as(session, text, Trust::Operator).await
     }
 
-    pub(super) async fn say_as(&self, session: SessionId, text: &str, trust: Trust) -> RunId {
+    pub(crate) async fn say_as(&self, session: SessionId, text: &str, trust: Trust) -> RunId {
         let (text, sender) = (text.to_owned(), "ann".to_owned());
         let input = Input { text, sender, trust, connector: None };
         self.sessions.say(session, input, None).await.unwrap().run
     }
 
     /// Waits until a run is in a phase.
-    pub(super) async fn until(&self, run: RunId, phase: RunLifecyclePhase) -> Run {
+    pub(crate) async fn until(&self, run: RunId, phase: RunLifecyclePhase) -> Run {
         self.until_run(run, &phase.to_string(), async |found| found.phase == phase).await
     }
 
     /// Waits until a run is as it is expected to be.
-    pub(super) async fn until_run(
+    pub(crate) async fn until_run(
         &self,
         run: RunId,
         what: &str,
@@ -489,16 +489,16 @@ impl Node {
         }
     }
 
-    pub(super) async fn tape(&self, run: RunId) -> Vec<TapeEntry> {
+    pub(crate) async fn tape(&self, run: RunId) -> Vec<TapeEntry> {
         self.sessions.tape(run, 0, 10_000).await.unwrap()
     }
 
-    pub(super) async fn kinds(&self, run: RunId) -> Vec<String> {
+    pub(crate) async fn kinds(&self, run: RunId) -> Vec<String> {
         let tape = self.tape(run).await;
         tape.iter().map(|entry| entry.event.kind().to_string()).collect()
     }
 
-    pub(super) async fn answer(&self, run: RunId) -> String {
+    pub(crate) async fn answer(&self, run: RunId) -> String {
         let tape = self.tape(run).await;
         let finished = tape.into_iter().find_map(|entry| match entry.event {
             TapeEvent::RunFinished(finished) => Some(finished.answer),
@@ -507,13 +507,13 @@ impl Node {
         finished.unwrap()
     }
 
-    pub(super) async fn pending(&self) -> Vec<ApprovalId> {
+    pub(crate) async fn pending(&self) -> Vec<ApprovalId> {
         let state = Some(ApprovalState::Pending);
         let list = self.approvals.list(None, state, 100).await.unwrap();
         list.into_iter().map(|record| record.id).collect()
     }
 
-    pub(super) async fn decide(
+    pub(crate) async fn decide(
         &self,
         id: ApprovalId,
         verdict: Verdict,
@@ -523,7 +523,7 @@ impl Node {
         self.approvals.decide(id, answer, None).await.map(|record| record.state())
     }
 
-    pub(super) fn times(&self) -> u32 {
+    pub(crate) fn times(&self) -> u32 {
         self.counting.times.load(Ordering::SeqCst)
     }
 }
@@ -533,12 +533,12 @@ fn keep(db: &Database, leases: &Leases) -> JoinHandle<()> {
     tokio::spawn(keeper.run(std::future::pending()))
 }
 
-pub(super) fn agent() -> palyra_common::ids::AgentId {
+pub(crate) fn agent() -> palyra_common::ids::AgentId {
     "default".parse().unwrap()
 }
 
 /// What the last question had in it, as one text.
-pub(super) fn seen(request: &ModelRequest) -> String {
+pub(crate) fn seen(request: &ModelRequest) -> String {
     let part = |part: &palyra_models::Part| match part {
         palyra_models::Part::Text { text } => text.clone(),
         palyra_models::Part::Image { .. } => "[image]".to_owned(),

@@ -1,8 +1,10 @@
 use axum::Json;
 use axum::extract::State;
 use axum::http::StatusCode;
+use palyra_common::a2ui::{Message, render};
 use palyra_common::api::{
-    AgentSession, MessageRole, NewInput, NewSession, Page, SessionChange, SessionMessage, Submitted,
+    AgentSession, NewInput, NewSession, Page, SessionChange, SessionMessage, ShownSurface,
+    Submitted,
 };
 use palyra_common::ids::SessionId;
 use palyra_common::runtime_contracts::Scope;
@@ -92,8 +94,7 @@ pub(crate) async fn rename_session(
     JsonBody(change): JsonBody<SessionChange>,
 ) -> Answer<Json<AgentSession>> {
     caller.allow(Scope::SessionsWrite)?;
-    let title = sessions::checked_title(&change.title)?;
-    Ok(Json(sessions::told(app.runs.sessions.rename(id, title).await?)))
+    Ok(Json(app.runs.sessions.rename(id, change.title).await?.shown()))
 }
 
 /// Puts a conversation away; what is said in its place from then on begins another one
@@ -122,11 +123,7 @@ pub(crate) async fn read_session(
 ) -> Answer<Json<Page<SessionMessage>>> {
     caller.allow(Scope::SessionsRead)?;
     let limit = checked_limit(page.limit, PAGE_LIMIT)?;
-    let after = page.after.as_deref().map(sessions::cursor::<i64>).transpose()?;
-    let said = app.runs.sessions.messages(id, after, limit).await?;
-    let more = said.len() >= limit as usize;
-    let next = said.last().filter(|_| more).map(|last| format!("{}.{}", last.place, last.seq));
-    Ok(Json(Page { items: said.into_iter().map(message).collect(), next }))
+    Ok(Json(app.runs.sessions.messages_page(id, page.after.as_deref(), limit).await?))
 }
 
 /// Says something in a conversation, which a run answers
@@ -143,8 +140,25 @@ pub(crate) async fn say(
     Ok((StatusCode::CREATED, Json(sessions::say(&app, &caller, key, id, input).await?)))
 }
 
-fn message(said: gateway::SessionSaid) -> SessionMessage {
-    let gateway::SessionSaid { run, seq, by_agent, sender, trust, text, phase, at, .. } = said;
-    let role = if by_agent { MessageRole::Agent } else { MessageRole::User };
-    SessionMessage { run, seq, role, sender, trust, text, phase, at }
+/// What is shown in a conversation now, by the ids of the surfaces
+///
+/// The messages of a surface make it as it is, for a client that has not seen those which made it.
+#[utoipa::path(get, path = "/admin/v1/sessions/{id}/surfaces", tag = "sessions",
+    params(("id" = SessionId, Path, description = "Which conversation")),
+    responses((status = 200, body = Page<ShownSurface>)))]
+pub(crate) async fn list_surfaces(
+    State(app): State<App>,
+    caller: Caller,
+    PathOf(id): PathOf<SessionId>,
+) -> Answer<Json<Page<ShownSurface>>> {
+    caller.allow(Scope::SessionsRead)?;
+    let shown = app.runs.surfaces.shown(id).await?;
+    // There are few, so that all of them are a page.
+    Ok(Json(Page { items: shown.into_iter().map(surface).collect(), next: None }))
+}
+
+fn surface(stored: gateway::StoredSurface) -> ShownSurface {
+    let gateway::StoredSurface { id, surface, version, updated_at } = stored;
+    let messages = surface.snapshot(&id).iter().map(Message::to_value).collect();
+    ShownSurface { surface: id, version, updated_at, text: render(&surface), messages }
 }

@@ -1,0 +1,3 @@
+//! Commands about what agents show.
+
+pub(super) mod action;
