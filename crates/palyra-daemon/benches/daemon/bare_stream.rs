@@ -87,6 +87,10 @@ impl GatewayService for Bare {
     ) -> Told<DecideApprovalResponse> {
         not_here()
     }
+
+    async fn dispatch_acp(&self, _: Request<DispatchAcpRequest>) -> Told<DispatchAcpResponse> {
+        not_here()
+    }
 }
 
 /// Serves until it is killed.

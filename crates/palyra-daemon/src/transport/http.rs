@@ -19,6 +19,7 @@ mod sse;
 mod unread;
 
 pub(crate) use api::{openapi, router};
+pub(crate) use body::check_depth;
 pub(crate) use caller::{Caller, bearer_secret};
 pub(crate) use connection::ConnectionOptions;
 pub(crate) use door::Door;

@@ -237,3 +237,56 @@ async fn every_call_needs_its_scope() {
         assert!(status.message().contains(scope), "{call}: {status:?}");
     }
 }
+
+fn command(command: &str, params_json: &str) -> DispatchAcpRequest {
+    DispatchAcpRequest {
+        v: 1,
+        request_id: "r-1".to_owned(),
+        command: command.to_owned(),
+        params_json: params_json.to_owned(),
+        idempotency_key: Some("k-1".to_owned()),
+        expected_version: None,
+    }
+}
+
+#[tokio::test]
+async fn a_command_is_carried_out_once_over_either_door() {
+    use dispatch_acp_response::Outcome;
+
+    let daemon = Daemon::start();
+    let mut client = daemon.client().await;
+    let mut dispatch = async |command| client.dispatch_acp(command).await;
+    let first = dispatch(command("session.new", r#"{"title": "a talk"}"#)).await;
+    let first = first.unwrap().into_inner();
+    assert_eq!(
+        (&*first.request_id, &*first.command, first.replayed),
+        ("r-1", "session.new", false)
+    );
+    let Some(Outcome::ResultJson(made)) = &first.outcome else { panic!("{first:?}") };
+    let again = dispatch(command("session.new", r#"{"title": "a talk"}"#)).await;
+    let again = again.unwrap().into_inner();
+    assert_eq!(again, DispatchAcpResponse { replayed: true, ..first.clone() });
+    let envelope = serde_json::json!({
+        "v": 1, "request_id": "r-2", "command": "session.new", "params": { "title": "a talk" },
+        "idempotency_key": "k-1"
+    });
+    let over_http = daemon.ask("POST", "/console/v1/acp", &envelope).json();
+    let made: serde_json::Value = serde_json::from_str(made).unwrap();
+    assert_eq!((&over_http["result"], &over_http["replayed"]), (&made, &true.into()));
+
+    let other = dispatch(command("session.new", r#"{"title": "another"}"#)).await.unwrap();
+    let Some(Outcome::Error(error)) = other.into_inner().outcome else { panic!("carried out") };
+    assert_eq!((&*error.code, error.retryable), ("common/conflict", false));
+    assert!(!error.message.is_empty() && !error.recovery_hint.is_empty(), "{error:?}");
+    let nothing = dispatch(command("nothing.there", "")).await.unwrap().into_inner();
+    assert!(matches!(nothing.outcome, Some(Outcome::Error(_))), "{nothing:?}");
+    for wrong in [
+        command("session.new", "{"),
+        command("session.new", "[]"),
+        DispatchAcpRequest { v: 2, ..command("session.new", "{}") },
+        DispatchAcpRequest { request_id: String::new(), ..command("session.new", "{}") },
+    ] {
+        let refused = dispatch(wrong).await.unwrap_err();
+        assert_refused(&refused, Code::InvalidArgument, "common/invalid_input");
+    }
+}

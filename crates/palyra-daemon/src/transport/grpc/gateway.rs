@@ -1,5 +1,6 @@
 //! `palyra.gateway.v1`: each call decodes, has it done and encodes.
 
+mod acp;
 mod approvals;
 mod health;
 mod messages;
@@ -93,5 +94,12 @@ impl GatewayService for Gateway {
         request: Request<DecideApprovalRequest>,
     ) -> Told<DecideApprovalResponse> {
         approvals::decide(&self.app, request).await
+    }
+
+    async fn dispatch_acp(
+        &self,
+        request: Request<DispatchAcpRequest>,
+    ) -> Told<DispatchAcpResponse> {
+        acp::dispatch(&self.app, request).await
     }
 }

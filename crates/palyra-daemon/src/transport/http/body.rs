@@ -98,7 +98,7 @@ fn check_object(json: &[u8]) -> Answer<()> {
 }
 
 /// Counts brackets outside of texts, so that nothing deep is built.
-fn check_depth(json: &[u8], limit: u32) -> Answer<()> {
+pub(crate) fn check_depth(json: &[u8], limit: u32) -> Answer<()> {
     let (mut depth, mut quoted, mut escaped) = (0u32, false, false);
     for byte in json {
         match byte {
