@@ -2,8 +2,8 @@
 
 use palyra_common::ids::{ApprovalId, AuxiliaryTaskId, EnvelopeId, RunId};
 use palyra_common::tape::{
-    A2uiUpdate, ApprovalDecided, ApprovalRequested, AuxTask, Brought, DeliveryEnqueued, Input,
-    Queued, RunFinished, TapeEvent, ToolCompleted, ToolProposed,
+    A2uiUpdate, ApprovalDecided, ApprovalRequested, Brought, DeliveryEnqueued, Input, Queued,
+    RunFinished, TapeEvent, ToolCompleted, ToolProposed,
 };
 use palyra_common::time::Timestamp;
 
@@ -30,7 +30,9 @@ pub(super) fn of(run: RunId, event: &TapeEvent) -> Option<TapeEvent> {
         TapeEvent::InputBrought(brought) => {
             TapeEvent::InputBrought(Brought { sender: String::new(), ..brought.clone() })
         }
-        TapeEvent::ModelAbandoned(_) | TapeEvent::ModelCompleted(_) => free_of_charge(event),
+        TapeEvent::ModelAbandoned(_) | TapeEvent::ModelCompleted(_) | TapeEvent::AuxTask(_) => {
+            free_of_charge(event)
+        }
         TapeEvent::ToolProposed(proposed) => {
             let payload_sha256 = String::new();
             TapeEvent::ToolProposed(ToolProposed { payload_sha256, ..proposed.clone() })
@@ -63,14 +65,6 @@ pub(super) fn of(run: RunId, event: &TapeEvent) -> Option<TapeEvent> {
             let connector = sent.connector.clone();
             TapeEvent::DeliveryEnqueued(DeliveryEnqueued { connector, envelope })
         }
-        TapeEvent::AuxTask(task) => TapeEvent::AuxTask(AuxTask {
-            task: AuxiliaryTaskId::from_parts(Timestamp::UNIX_EPOCH, 0),
-            reserved_tokens: 0,
-            reserved_micros: 0,
-            charged_tokens: 0,
-            charged_micros: 0,
-            ..task.clone()
-        }),
         TapeEvent::RunFinished(finished) => TapeEvent::RunFinished(RunFinished {
             answer: nameless(&finished.answer),
             hint: None,
@@ -85,6 +79,11 @@ fn free_of_charge(event: &TapeEvent) -> TapeEvent {
     let mut free = event.clone();
     match &mut free {
         TapeEvent::ModelAbandoned(lost) => (lost.charged_tokens, lost.charged_micros) = (0, 0),
+        TapeEvent::AuxTask(task) => {
+            task.task = AuxiliaryTaskId::from_parts(Timestamp::UNIX_EPOCH, 0);
+            (task.reserved_tokens, task.reserved_micros) = (0, 0);
+            (task.charged_tokens, task.charged_micros) = (0, 0);
+        }
         TapeEvent::ModelCompleted(answer) => {
             (answer.input_tokens, answer.output_tokens, answer.cost_micros) = (0, 0, 0);
             answer.prompt_sha256.clear();
