@@ -53,6 +53,7 @@ fn what_passes_by_itself_is_retryable() {
         &ErrorCode::StorageShuttingDown,
         &ErrorCode::HttpSlow,
         &ErrorCode::HttpBusy,
+        &ErrorCode::StreamSlowReader,
         &ErrorCode::ChannelQueueFull,
         &ErrorCode::ChannelNotHere,
         &ErrorCode::ChannelPlatformFailed,

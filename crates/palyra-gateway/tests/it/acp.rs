@@ -4,6 +4,7 @@ mod desk;
 mod forking;
 mod once;
 mod refusing;
+mod summaries;
 mod surfaces;
 mod versions;
 
