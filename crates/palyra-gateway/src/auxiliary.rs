@@ -31,6 +31,7 @@ use crate::store::auxiliary_tasks::{self, AuxiliaryTask, NewTask};
 pub(crate) use attempt::{Tried, try_once};
 pub(crate) use contract::{checked, digest, repaired, request};
 pub use outcome::Outcome;
+pub(crate) use perform::cancel_what_came_back;
 pub(crate) use title::Naming;
 pub(crate) use worker::Worker;
 

@@ -5,8 +5,9 @@ use palyra_common::tape::{Phase, TapeEvent};
 use palyra_common::time::Timestamp;
 use palyra_storage::{StorageError, Tx, approval};
 
+use crate::auxiliary::cancel_what_came_back;
 use crate::engine::append;
-use crate::store::{auxiliary_tasks, runs, sessions};
+use crate::store::{runs, sessions};
 
 /// Why a run waits that nobody has paused.
 const WHY: &str = "the database was restored from a backup, and this may have been done since";
@@ -30,7 +31,7 @@ pub fn pause_what_came_back(tx: &mut Tx<'_>, now: Timestamp) -> Result<RunsCameB
         append(tx, *run, &moved, now)?;
     }
     sessions::let_all_go(tx)?;
-    auxiliary_tasks::cancel_waiting(tx, now)?;
+    cancel_what_came_back(tx, now)?;
     let questions = approval::count_pending(tx)?;
     Ok(RunsCameBack {
         paused: u64::try_from(paused.len()).unwrap_or(u64::MAX),

@@ -95,6 +95,10 @@ impl Thinker for ModelThinker {
         places.map(|place| names[place].to_string()).collect()
     }
 
+    fn names_conversations(&self) -> bool {
+        self.models.name_conversations()
+    }
+
     fn worst_case(&self, models: &[String], request: &ModelRequest) -> Amount {
         let micros = self.models.worst_cost(&self.named(models), request).0;
         let tokens = count_request(request).saturating_add(u64::from(request.max_output_tokens));

@@ -28,6 +28,9 @@ pub struct ModelsConfig {
     /// besides those of the agent: of all of them the cheapest, the fastest, or one that looks at
     /// pictures. Empty: those of the agent alone.
     pub auxiliary: Vec<String>,
+    /// Whether a model names a conversation that nobody has named, after its first answer. Otherwise it is
+    /// called by its first words.
+    pub titles: bool,
     /// Whether the next model of a list is asked also where one refuses a request for good, as one
     /// does with a wrong key. Otherwise the refusal is told, so that somebody sees to it.
     pub failover_on_refusal: bool,
@@ -115,6 +118,7 @@ impl Default for ModelsConfig {
         Self {
             default: vec![OFFLINE.into()],
             auxiliary: Vec::new(),
+            titles: true,
             failover_on_refusal: false,
             breaker_failures: 3,
             breaker_pause: Duration::from_secs(10),

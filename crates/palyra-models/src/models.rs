@@ -92,6 +92,7 @@ pub struct Models {
     providers: BTreeMap<String, Gate>,
     default: Vec<ModelName>,
     auxiliary: Vec<ModelName>,
+    titles: bool,
     failover_on_refusal: bool,
     clock: Arc<dyn Clock>,
 }
@@ -130,6 +131,7 @@ impl Models {
             entries,
             providers: providers.into_keys().map(|name| (name, Gate::new(rules))).collect(),
             default: config.default.iter().map(|name| name_of(name)).collect::<Result<_, _>>()?,
+            titles: config.titles,
             auxiliary: config
                 .auxiliary
                 .iter()
@@ -159,6 +161,11 @@ impl Models {
     /// The models that may be asked on the side, besides those of an agent.
     pub fn auxiliary_list(&self) -> &[ModelName] {
         &self.auxiliary
+    }
+
+    /// Whether one of them names conversations.
+    pub fn name_conversations(&self) -> bool {
+        self.titles
     }
 
     /// How each provider is.

@@ -34,6 +34,10 @@ impl Thinker for Thinking {
         async move { thinker.think(models, later, request, sink).await }.boxed()
     }
 
+    fn names_conversations(&self) -> bool {
+        self.now().names_conversations()
+    }
+
     fn preferred(&self, models: &[String], preference: AuxiliaryPreference) -> Vec<String> {
         self.now().preferred(models, preference)
     }

@@ -28,7 +28,7 @@ impl Facade {
         let sim = ModelSim::start().unwrap();
         let (daemon, folder) = Daemon::with_config(&format!(
             "[http]\nrequests_per_second = 0\nrequest_timeout = \"1s\"\n\n\
-             [models]\ndefault = [\"sim\"]\n\n\
+             [models]\ndefault = [\"sim\"]\ntitles = false\n\n\
              [models.providers.sim]\nkind = \"openai\"\nbase_url = \"{}\"\n\n\
              [models.entries.sim]\nprovider = \"sim\"\nmodel = \"{MODEL}\"\nimages = true\n",
             sim.openai_url()

@@ -16,7 +16,7 @@ const KEY: &str = "sk-canary-2b8f5c1e9d7a-do-not-show";
 /// A configuration with a provider at `url`, whose key is in the vault.
 fn with_provider(url: &str) -> String {
     format!(
-        "[models]\ndefault = [\"sim\"]\n\n\
+        "[models]\ndefault = [\"sim\"]\ntitles = false\n\n\
          [models.providers.sim]\nkind = \"openai\"\nbase_url = \"{url}\"\napi_key = \"global/sim\"\n\n\
          [models.entries.sim]\nprovider = \"sim\"\nmodel = \"{MODEL}\"\n\
          input_price = 2500000\noutput_price = 10000000\n"

@@ -13,7 +13,7 @@ use palyra_common::time::{Duration, Timestamp};
 use palyra_models::ModelRequest;
 use palyra_policy::auxiliary::{self as policy, Event, Next, Tries};
 use palyra_policy::budget::Amount;
-use palyra_storage::blob::BlobStore;
+use palyra_storage::blob::{BlobError, BlobStore};
 use palyra_storage::{StorageError, Tx, crash_point};
 
 use super::attempt::{Tried, try_once};
@@ -27,6 +27,8 @@ use crate::store::{agents, budgets, from_text, sessions, to_json};
 
 /// Attempts that may come to nothing by themselves, or be lost, before the failure mode applies.
 const MOST_FAILURES: u32 = 3;
+/// Tasks that are read at once.
+const PAGE: u32 = 200;
 /// How long to wait before the next one.
 const BACKOFF: Backoff = Backoff { base: Duration::from_millis(500), cap: Duration::from_mins(1) };
 
@@ -231,7 +233,7 @@ impl Held<'_> {
             // A session is locked before all else.
             apply(tx, &task, &input, &to)?;
             fenced(tx, &task, worker, &to)?;
-            let_go(tx, &task, &input, now)?;
+            let_go(tx, &task, &input, now).map_err(GatewayError::from)?;
             settle(tx, &task, to.charged, now)?;
             tx.notify(ENDED);
             Ok(Written::Done)
@@ -331,11 +333,32 @@ fn let_go(
     task: &AuxiliaryTask,
     input: &AuxiliaryInput,
     now: Timestamp,
-) -> Result<(), GatewayError> {
+) -> Result<(), BlobError> {
     for blob in blobs(input) {
         BlobStore::let_go(tx, &blob, &holder(task.id), now)?;
     }
     Ok(())
+}
+
+/// Ends what a restored database would ask for: it may have been asked for since.
+pub(crate) fn cancel_what_came_back(tx: &mut Tx<'_>, now: Timestamp) -> Result<(), StorageError> {
+    loop {
+        let open = auxiliary_tasks::open(tx, PAGE)?;
+        if open.is_empty() {
+            return Ok(());
+        }
+        for task in open {
+            settle(tx, &task, task.reserved, now)?;
+            auxiliary_tasks::cancel(tx, task.id, now)?;
+            match read_input(&task).map(|input| let_go(tx, &task, &input, now)) {
+                Ok(Ok(())) => {}
+                Ok(Err(BlobError::Storage(error))) => return Err(error),
+                Ok(Err(error)) => return Err(StorageError::internal(error.to_string())),
+                // It holds what nobody can name.
+                Err(_) => {}
+            }
+        }
+    }
 }
 
 /// Gives back what a worker has that will write nothing more.
@@ -384,7 +407,7 @@ fn give_back(
             let end = End::because(AuxiliaryReason::Interrupted, what);
             let to = change_of(&lost, input, End { charged, ..end }, now)?;
             apply(tx, &lost, input, &to)?;
-            let_go(tx, &lost, input, now)?;
+            let_go(tx, &lost, input, now).map_err(GatewayError::from)?;
             tx.notify(ENDED);
             to
         }

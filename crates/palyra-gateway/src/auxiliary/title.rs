@@ -38,7 +38,8 @@ impl Naming {
             return None;
         }
         let preference = contract(AuxiliaryTaskKind::Summary).preference;
-        if thinker.preferred(models, preference).is_empty() {
+        let is_asked = thinker.names_conversations();
+        if !is_asked || thinker.preferred(models, preference).is_empty() {
             return Some(Self::Now(title));
         }
         let (asked, answer) = (excerpt(asked, READ_CHARS), excerpt(answer, READ_CHARS));

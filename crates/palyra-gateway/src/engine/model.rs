@@ -30,6 +30,11 @@ pub trait Thinker: Send + Sync {
     /// None: there is none that can do it.
     fn preferred(&self, models: &[String], preference: AuxiliaryPreference) -> Vec<String>;
 
+    /// Whether a model names a conversation that nobody has named.
+    fn names_conversations(&self) -> bool {
+        true
+    }
+
     /// What an answer could take at most.
     fn worst_case(&self, models: &[String], request: &ModelRequest) -> Amount;
 

@@ -46,10 +46,19 @@ const LOSE_OF_RUN: Sql = sql!(
 );
 
 /// What a restored database would do by itself.
-const CANCEL_WAITING: Sql = sql!(
-    "UPDATE auxiliary_tasks SET state = 'cancelled', reason = 'interrupted', due_at = NULL,
-         worker = NULL, ended_at = $1
-     WHERE run_id IS NULL AND ended_at IS NULL"
+const OPEN: Sql = sql!(concat!(
+    "SELECT ",
+    columns!(),
+    " FROM auxiliary_tasks WHERE run_id IS NULL AND ended_at IS NULL ORDER BY id LIMIT $1"
+));
+
+/// It may have been done since. What it is for can be asked for again.
+const CANCEL: Sql = sql!(
+    "UPDATE auxiliary_tasks SET state = 'cancelled', reason = 'interrupted', key = id,
+         due_at = NULL, worker = NULL, spent_tokens = spent_tokens + reserved_tokens,
+         spent_micros = spent_micros + reserved_micros, reserved_tokens = 0, reserved_micros = 0,
+         ended_at = $2
+     WHERE id = $1 AND ended_at IS NULL"
 );
 
 const CLAIM: Sql = claim_sql!(
@@ -254,9 +263,18 @@ pub(crate) fn lose_of_run(tx: &mut Tx<'_>, run: RunId, now: Timestamp) -> Result
     tx.execute(&LOSE_OF_RUN, params![text(run), now]).map(drop)
 }
 
-/// Cancels what waits, or was begun by a worker that is not there.
-pub(crate) fn cancel_waiting(tx: &mut Tx<'_>, now: Timestamp) -> Result<u64, StorageError> {
-    tx.execute(&CANCEL_WAITING, params![now])
+/// Tasks by themselves that have not ended.
+pub(crate) fn open(tx: &mut Tx<'_>, limit: u32) -> Result<Vec<AuxiliaryTask>, StorageError> {
+    tx.query(&OPEN, params![limit], read)
+}
+
+/// Ends one, charged with all that was set aside for it.
+pub(crate) fn cancel(
+    tx: &mut Tx<'_>,
+    id: AuxiliaryTaskId,
+    now: Timestamp,
+) -> Result<(), StorageError> {
+    tx.execute(&CANCEL, params![text(id), now]).map(drop)
 }
 
 pub(crate) fn claim(

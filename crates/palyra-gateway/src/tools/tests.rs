@@ -30,6 +30,7 @@ fn fine() -> Vec<(&'static str, &'static str, Value)> {
         ("fs.write", "", json!({"path": "a", "content": "x"})),
         ("http.fetch", "", json!({"url": "https://example.org/"})),
         ("time.now", "", json!({})),
+        ("ui.show", "", json!({"title": "x"})),
     ]
 }
 
@@ -85,6 +86,7 @@ async fn what_each_tool_does_to_the_world() {
     fs.write                side_effect  medium  own_data   ask    ask
     http.fetch              read_only    low     elsewhere  allow  ask
     time.now                read_only    low     own_data   allow  allow
+    ui.show                 side_effect  low     here       allow  allow
     ");
 }
 
@@ -108,6 +110,7 @@ async fn every_tool_is_there_once_and_takes_only_what_it_knows() {
             "fs.write",
             "http.fetch",
             "time.now",
+            "ui.show",
         ]
     );
     for tool in &offered {

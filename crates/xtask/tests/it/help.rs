@@ -26,6 +26,8 @@ fn the_help_of_bench_names_the_benches_and_explains_their_table() {
     Runs the benches of these names, or all:
 
       daemon   what the daemon costs to start, to keep and per request, beside a bare axum server
+      a2ui     what it costs to look at a message of A2UI, beside reading its JSON
+      acp      what a command costs with its commit, beside a raw database
       outbox   what it costs to bring messages in and out, beside a raw database
       runs     what a run costs beside its model, beside a raw database that commits the same rows
       storage  how much of the speed of SQLite and Postgres storage keeps

@@ -83,7 +83,7 @@ impl Talk {
             let text = std::fs::read_to_string(&file).unwrap_or_default();
             let url = sim.openai_url();
             let models = format!(
-                "\n[models]\ndefault = [\"sim\"]\n\n\
+                "\n[models]\ndefault = [\"sim\"]\ntitles = false\n\n\
                  [models.providers.sim]\nkind = \"openai\"\nbase_url = \"{url}\"\n\n\
                  [models.entries.sim]\nprovider = \"sim\"\nmodel = \"{MODEL}\"\n"
             );

@@ -13,10 +13,12 @@ use palyra_common::ids::AuxiliaryTaskId;
 use palyra_common::runtime_contracts::{
     AuxiliaryFailureMode, AuxiliaryReason as Why, AuxiliaryTaskState as State, RetryClass,
 };
-use palyra_gateway::{AuxiliaryTask, GatewayError, Outcome, Wanted};
+use palyra_common::time::Clock;
+use palyra_gateway::{AuxiliaryTask, GatewayError, Outcome, Wanted, pause_what_came_back};
 use palyra_models::{Part, Turn};
 use palyra_policy::auxiliary::fallback;
 use palyra_policy::budget::Amount;
+use palyra_storage::SystemClock;
 use tokio::sync::Notify;
 
 use super::node::{Node, Says, Script, agent};
@@ -33,6 +35,7 @@ on_every_engine!(
     what_is_no_image_is_not_shown,
     what_breaks_its_contract_is_not_taken_on,
     a_task_with_a_key_is_one,
+    what_came_back_is_not_asked_for_and_holds_nothing,
 );
 
 const PNG: &[u8] = b"\x89PNG\r\n\x1a\n and so on";
@@ -249,6 +252,27 @@ async fn what_keeps_losing_its_worker_gets_its_substitute(world: World) {
     assert!(matches!(outcome, Outcome::Degraded { why: Why::Interrupted, .. }), "{outcome:?}");
     assert_eq!((task.attempts, task.spent.tokens), (3, 30));
     node.stop().await;
+}
+
+/// A restored database asks for nothing by itself, and nothing stays set aside for it.
+async fn what_came_back_is_not_asked_for_and_holds_nothing(world: World) {
+    let first = Node::start(&world).await;
+    let begun = Arc::new(Notify::new());
+    first.script.aside(Says::Hangs(begun.clone()));
+    let keyed = Wanted { key: Some("once".to_owned()), ..wanted(summary()) };
+    let id = first.auxiliary.ask(keyed.clone()).await.unwrap().unwrap();
+    begun.notified().await;
+    first.vanish();
+    let db = world.next_process().await;
+    let now = SystemClock.now();
+    db.write(move |tx| pause_what_came_back(tx, now).map(drop)).await.unwrap();
+    let second = Node::start_with(db, world.folder.path(), saying(Says::Text("Ann"))).await;
+    let task = second.auxiliary.get(id).await.unwrap();
+    assert_eq!((task.state, task.reserved.tokens), (State::Cancelled, 0));
+    assert_eq!(task.spent.tokens, 10, "all that was set aside");
+    let again = second.auxiliary.ask(keyed).await.unwrap();
+    assert!(matches!(came(&second, again.unwrap()).await.0, Outcome::Made(_)));
+    second.stop().await;
 }
 
 async fn what_is_no_image_is_not_shown(world: World) {

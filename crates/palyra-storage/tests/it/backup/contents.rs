@@ -53,6 +53,10 @@ const EVERYTHING: &[(&str, Sql)] = &[
         "budget_reservations",
         sql!("SELECT * FROM budget_reservations ORDER BY run_id, turn, attempt"),
     ),
+    ("surfaces", sql!("SELECT * FROM surfaces ORDER BY session_id, surface_id")),
+    ("session_summaries", sql!("SELECT * FROM session_summaries ORDER BY session_id")),
+    ("auxiliary_tasks", sql!("SELECT * FROM auxiliary_tasks ORDER BY id")),
+    ("system_events", sql!("SELECT * FROM system_events ORDER BY event_id")),
 ];
 
 const ROWS: &[Sql] = &[
@@ -170,6 +174,23 @@ const ROWS: &[Sql] = &[
     sql!(
         "INSERT INTO budget_reservations (run_id, turn, attempt, tokens, micros, scopes)
          VALUES ('r', 1, 1, 3, 4, '[]')"
+    ),
+    sql!(
+        "INSERT INTO surfaces (session_id, surface_id, state, version, updated_at)
+         VALUES ('s', 'card', '{}', 2, 3)"
+    ),
+    sql!(
+        "INSERT INTO session_summaries (session_id, through, since, text, trust, task_id, changed_at)
+         VALUES ('s', 1, 0, 'žofie greets', 'untrusted', 'a', 2)"
+    ),
+    sql!(
+        "INSERT INTO auxiliary_tasks (id, key, kind, purpose, state, agent, input_sha256, attempts,
+             failures, reserved_tokens, reserved_micros, scopes, spent_tokens, spent_micros, created_at)
+         VALUES ('a', 'title:s', 'summary', 'title', 'running', 'default', 'x', 1, 0, 5, 6, '[]', 0, 0, 1)"
+    ),
+    sql!(
+        "INSERT INTO system_events (event_id, at, kind, surface, section, outcome, latency_ms, summary)
+         VALUES ('e', 1, 'ux.surface.opened', 'web', 'chat', 'ok', 7, 'opened')"
     ),
     sql!(
         "INSERT INTO connector_status (connector_id, node, liveness, connection, restarts, told_at)

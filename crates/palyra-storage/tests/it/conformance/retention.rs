@@ -83,6 +83,10 @@ async fn every_table_is_bounded_or_has_a_rule(world: World) {
         "sessions",
         "runs",
         "budgets",
+        "surfaces",
+        "session_summaries",
+        "auxiliary_tasks",
+        "system_events",
     ];
     let rules = ground_rules(world.db.engine());
     let tables: Vec<String> =
