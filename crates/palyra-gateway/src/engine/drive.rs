@@ -86,6 +86,11 @@ pub(super) struct Held {
     pub(super) asked: Option<String>,
 }
 
+/// What to do about a model that failed as often as it is tried.
+const TRIED_ENOUGH: &str = "It was tried as often as a run may. Ask again in a while; if it lasts, look at the \
+    provider's page about its state, or let the agent think with another model: `palyra agents set AGENT \
+    models=NAME,NAME`.";
+
 /// Whether to go on with a run.
 pub(super) enum Flow {
     GoOn,
@@ -479,6 +484,15 @@ impl Held {
             || is_too_long
             || self.state.failures() >= self.limits.attempts
         {
+            // What is tried again by itself is not any more.
+            let hint = match class {
+                RetryClass::Permanent => hint,
+                RetryClass::RateLimit
+                | RetryClass::TransientNetwork
+                | RetryClass::ConnectorRestarting => {
+                    TRIED_ENOUGH.replace("AGENT", self.run.agent.as_str())
+                }
+            };
             self.end(RunEnd::ModelFailed, Some(what), Some(hint)).await?;
             return Ok(Flow::Stop);
         }

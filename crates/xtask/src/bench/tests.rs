@@ -110,7 +110,9 @@ fn benches_are_chosen_by_name() {
     assert_eq!(choose(&["storage"]).unwrap()[0].package, "palyra-storage");
     let error = choose(&["storage", "speed"]).err().unwrap().to_string();
     assert!(
-        error.starts_with("there is no bench speed; there is: daemon, a2ui, acp, outbox, runs, storage"),
+        error.starts_with(
+            "there is no bench speed; there is: daemon, a2ui, acp, outbox, runs, storage"
+        ),
         "{error}"
     );
 }

@@ -28,5 +28,9 @@ pub(super) async fn run(context: &Context, arguments: Arguments) -> Outcome {
     let (client, key) = (context.client()?, patience::name::<String>("reset")?);
     let reset: AgentSession =
         patiently(context.out(), async || client.command("session.reset", &of, &key).await).await?;
-    context.out().show(&reset, show::fields)
+    context.out().show(&reset, show::fields)?;
+    context
+        .out()
+        .note("the agent is not shown any more what was said so far; it can still be read");
+    Ok(())
 }

@@ -97,11 +97,33 @@ fn wanted(asked: &ParsedHandoff) -> String {
         let intent = handoff.intent.map(|intent| format!(", to {intent}")).unwrap_or_default();
         let names = named(handoff).into_iter();
         let names: String = names.map(|(name, value)| format!(", {name} {value}")).collect();
-        format!("<p>You came to see {}{}.</p>", handoff.section, escape(&(names + &intent)))
+        let place =
+            format!("<p>You came to see {}{}.</p>", handoff.section, escape(&(names + &intent)));
+        place + &commands(handoff)
     });
     let notices =
         asked.notices.iter().map(|notice| format!("<p>{}.</p>", escape(&notice.to_string())));
     place.into_iter().chain(notices).collect()
+}
+
+/// What shows that at the command line, which this page does not.
+fn commands(handoff: &CrossSurfaceHandoff) -> String {
+    let approval = handoff.approval_id.map(|id| {
+        format!(
+            "palyra approvals show {id}\npalyra approvals approve {id}\npalyra approvals deny {id}"
+        )
+    });
+    let lines = [
+        approval,
+        handoff.run_id.map(|id| format!("palyra runs show {id}")),
+        handoff.session_id.map(|id| format!("palyra sessions show {id}")),
+        handoff.connector_id.as_ref().map(|id| format!("palyra channels show {id}")),
+    ];
+    let lines: Vec<_> = lines.into_iter().flatten().collect();
+    match lines.is_empty() {
+        true => String::new(),
+        false => format!("<pre>{}</pre>", escape(&lines.join("\n"))),
+    }
 }
 
 /// What a handoff names, by the options of `palyra dashboard`.
