@@ -25,9 +25,14 @@ pub(crate) struct Facade {
 
 impl Facade {
     fn start() -> Self {
+        Self::with_http("")
+    }
+
+    /// With more options of `[http]`.
+    fn with_http(options: &str) -> Self {
         let sim = ModelSim::start().unwrap();
         let (daemon, folder) = Daemon::with_config(&format!(
-            "[http]\nrequests_per_second = 0\nrequest_timeout = \"1s\"\n\n\
+            "[http]\nrequests_per_second = 0\nrequest_timeout = \"1s\"\n{options}\n\
              [models]\ndefault = [\"sim\"]\n\n\
              [models.providers.sim]\nkind = \"openai\"\nbase_url = \"{}\"\n\n\
              [models.entries.sim]\nprovider = \"sim\"\nmodel = \"{MODEL}\"\nimages = true\n",
