@@ -3,6 +3,8 @@
 
 use std::borrow::Cow;
 
+use serde_json::Value;
+
 mod quotations;
 #[cfg(test)]
 mod tests;
@@ -15,6 +17,22 @@ pub use quotations::without_quotations;
 /// would be accepted by one engine and rejected by the other.
 pub fn strip_nul(text: &str) -> Cow<'_, str> {
     if text.contains('\0') { Cow::Owned(text.replace('\0', "")) } else { Cow::Borrowed(text) }
+}
+
+/// Shows every text of a value, and every name in it, to whoever may change it.
+pub fn each_in(value: &mut Value, change: &mut dyn FnMut(&mut String)) {
+    match value {
+        Value::String(text) => change(text),
+        Value::Array(items) => items.iter_mut().for_each(|item| each_in(item, change)),
+        Value::Object(map) => {
+            for (mut name, mut value) in std::mem::take(map) {
+                change(&mut name);
+                each_in(&mut value, change);
+                map.insert(name, value);
+            }
+        }
+        Value::Null | Value::Bool(_) | Value::Number(_) => {}
+    }
 }
 
 /// `word` as a shell reads it as one word.

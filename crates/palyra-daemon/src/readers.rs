@@ -5,13 +5,14 @@
 //! life. A reader waits to be told, and has no timer.
 
 use std::collections::HashMap;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use palyra_common::ids::Credential;
 use palyra_common::runtime_contracts::Scope;
 use palyra_identity::{Access, AuthError};
-use palyra_storage::{StorageError, events};
+use palyra_storage::{StorageError, describe, events};
 use tokio::sync::watch;
 use tokio::time::{MissedTickBehavior, interval};
 
@@ -35,6 +36,8 @@ pub(crate) struct Readers {
     credentials: Mutex<HashMap<Credential, watch::Sender<Standing>>>,
     breath: watch::Sender<()>,
     newest: watch::Sender<i64>,
+    /// Whether it was told that credentials cannot be looked at.
+    is_blind: AtomicBool,
 }
 
 /// Who is asked for all of them.
@@ -60,7 +63,13 @@ impl Readers {
     /// As many at once as `slots` has for each principal.
     pub(crate) fn new(slots: Slots) -> Self {
         let (breath, newest) = (watch::Sender::new(()), watch::Sender::new(0));
-        Self { slots, credentials: Mutex::default(), breath, newest }
+        Self {
+            slots,
+            credentials: Mutex::default(),
+            breath,
+            newest,
+            is_blind: AtomicBool::new(false),
+        }
     }
 
     /// Lets somebody read for as long as their credential has `scope`.
@@ -108,6 +117,9 @@ impl Readers {
     async fn look_at_credentials(&self, look: &impl Look) {
         for access in self.in_use() {
             let now = look.again(&access).await;
+            if self.keeps_standing(&now) {
+                continue;
+            }
             let mut all = self.credentials();
             let Some(standing) = all.get(&access.credential) else { continue };
             let has_ended = now.is_err();
@@ -121,6 +133,22 @@ impl Readers {
                 all.remove(&access.credential);
             }
         }
+    }
+
+    /// Whether a look has found nothing out, for now: what was seen last counts until the next one.
+    fn keeps_standing(&self, now: &Standing) -> bool {
+        let error = match now {
+            Err(AuthError::Storage(error)) if error.code().retryable() => error,
+            Ok(_) | Err(_) => {
+                self.is_blind.store(false, Ordering::Relaxed);
+                return false;
+            }
+        };
+        if !self.is_blind.swap(true, Ordering::Relaxed) {
+            let error = describe(error);
+            tracing::warn!(%error, "credentials of readers could not be looked at; tried again");
+        }
+        true
     }
 
     /// What somebody reads with, as it was last seen.

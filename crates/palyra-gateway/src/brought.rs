@@ -1,6 +1,6 @@
 //! Runs of those who bring the conversation with them, and what is kept of it between them.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use palyra_common::ids::{AgentId, RunId, SessionId};
 use palyra_common::runtime_contracts::{RunEnd, Trust};
@@ -9,7 +9,7 @@ use palyra_common::text::strip_nul;
 use palyra_common::time::Timestamp;
 use palyra_storage::blob::{BlobId, BlobStore};
 use palyra_storage::once::{Claim, Made, Once};
-use palyra_storage::{Tx, new_id};
+use palyra_storage::{StorageError, Tx, new_id};
 
 use crate::engine::{NewInput, Place, call_name, images, submit_with};
 use crate::error::GatewayError;
@@ -26,6 +26,12 @@ const MOST_RUNS: usize = 64;
 /// How much of what they did is put into one conversation, in bytes. Of the others stands what the caller
 /// knows.
 const MOST_BYTES: usize = 1 << 20;
+/// How much is written down of a run that is looked into, in bytes: more than of it is put anywhere, since
+/// what is written has escapes.
+const MOST_WRITTEN: usize = 2 * MOST_BYTES;
+
+/// What runs did themselves.
+type Steps = BTreeMap<RunId, Vec<BroughtMessage>>;
 
 /// What somebody asks who brings the conversation with them.
 #[derive(Debug, Clone)]
@@ -52,9 +58,10 @@ impl Sessions {
         bring: Bring,
         once: Option<(palyra_common::Principal, Once)>,
     ) -> Result<Made<RunId>, GatewayError> {
+        let steps = self.own_steps(&bring).await?;
         let (now, worker) = (self.now(), self.free_hand());
         let begin = move |tx: &mut Tx<'_>| -> Result<RunId, GatewayError> {
-            let run = begin(tx, &bring, worker, now)?;
+            let run = begin(tx, &bring, &steps, worker, now)?;
             let Some((by, once)) = &once else { return Ok(run) };
             match once.claim(tx, by, &run.to_string(), now)? {
                 Claim::First => Ok(run),
@@ -70,11 +77,36 @@ impl Sessions {
             begun => begun.map(Made::Now),
         }
     }
+
+    /// What the runs did themselves that have asked for tools of whoever brings it. They have ended: it is
+    /// read before anything is written, since nobody writes meanwhile, and one run at a time.
+    async fn own_steps(&self, bring: &Bring) -> Result<Steps, GatewayError> {
+        let (mut steps, mut left) = (Steps::new(), MOST_BYTES);
+        if let Some(key) = bring.kept_as.clone()
+            && self.db().read(move |tx| sessions::exists(tx, &key)).await?
+        {
+            // What is new there is behind the last answer.
+            return Ok(steps);
+        }
+        let runs: BTreeSet<RunId> = bring.whole.messages.iter().filter_map(run_of).collect();
+        // The newest of them are asked about.
+        for run in runs.into_iter().rev().take(MOST_RUNS) {
+            let sender = bring.whole.sender.clone();
+            let found = self.db().read(move |tx| own_steps(tx, run, &sender)).await?;
+            let more: usize = found.iter().map(weight).sum();
+            if more <= left && !found.is_empty() {
+                left -= more;
+                steps.insert(run, found);
+            }
+        }
+        Ok(steps)
+    }
 }
 
 fn begin(
     tx: &mut Tx<'_>,
     bring: &Bring,
+    steps: &Steps,
     worker: Option<i64>,
     now: Timestamp,
 ) -> Result<RunId, GatewayError> {
@@ -85,7 +117,7 @@ fn begin(
         brought.messages.clone_from(&bring.new);
     }
     brought.each_text(&mut |text| *text = strip_nul(text).into_owned());
-    add_own_steps(tx, &mut brought)?;
+    add_own_steps(&mut brought, steps);
     let text = bring.input.clone().unwrap_or_default();
     let (sender, trust) = (brought.sender.clone(), bring.trust);
     let new = NewInput {
@@ -109,34 +141,18 @@ fn begin(
 
 /// Whoever brings a conversation knows of a run that has asked for tools of theirs only that it has. In
 /// the place of that stands what the run did itself, as its tape tells it.
-fn add_own_steps(tx: &mut Tx<'_>, brought: &mut Brought) -> Result<(), GatewayError> {
-    let (mut added, mut looked_at, mut bytes) = (BTreeSet::new(), 0, 0);
+fn add_own_steps(brought: &mut Brought, steps: &Steps) {
+    let mut added = BTreeSet::new();
     for message in std::mem::take(&mut brought.messages) {
-        let run = match &message {
-            BroughtMessage::Assistant { calls, .. } => calls.iter().find_map(run_of),
-            BroughtMessage::User { .. }
-            | BroughtMessage::Program { .. }
-            | BroughtMessage::Tool { .. } => None,
-        };
-        // Some say each call in a message of its own.
-        if run.is_some_and(|run| added.contains(&run)) {
-            continue;
+        match run_of(&message).and_then(|run| Some((run, steps.get(&run)?))) {
+            Some((run, steps)) if added.insert(run) => {
+                brought.messages.extend_from_slice(steps);
+            }
+            // Some say each call in a message of its own.
+            Some(_) => {}
+            None => brought.messages.push(message),
         }
-        let steps = match run {
-            Some(run) if looked_at < MOST_RUNS => own_steps(tx, run, &brought.sender)?,
-            Some(_) | None => Vec::new(),
-        };
-        looked_at += usize::from(run.is_some());
-        let more: usize = steps.iter().map(weight).sum();
-        if steps.is_empty() || bytes + more > MOST_BYTES {
-            brought.messages.push(message);
-            continue;
-        }
-        bytes += more;
-        brought.messages.extend(steps);
-        added.extend(run);
     }
-    Ok(())
 }
 
 /// How much of a conversation a message is, in bytes.
@@ -150,9 +166,15 @@ fn weight(message: &BroughtMessage) -> usize {
     }
 }
 
-/// The run whose call this is, by its name.
-fn run_of(call: &Call) -> Option<RunId> {
-    call.id.split_once('_')?.0.parse().ok()
+/// The run that has asked for a call of this message, by the name of the call.
+fn run_of(message: &BroughtMessage) -> Option<RunId> {
+    let run = |call: &Call| call.id.split_once('_')?.0.parse().ok();
+    match message {
+        BroughtMessage::Assistant { calls, .. } => calls.iter().find_map(run),
+        BroughtMessage::User { .. }
+        | BroughtMessage::Program { .. }
+        | BroughtMessage::Tool { .. } => None,
+    }
 }
 
 /// What a run of `sender` did until it asked for their tools; nothing if it is none.
@@ -160,27 +182,26 @@ fn own_steps(
     tx: &mut Tx<'_>,
     run: RunId,
     sender: &str,
-) -> Result<Vec<BroughtMessage>, GatewayError> {
+) -> Result<Vec<BroughtMessage>, StorageError> {
     let is_over = |found: &runs::Run| found.ended == Some(RunEnd::HandedOver);
-    if !runs::one(tx, run)?.is_some_and(|found| is_over(&found)) {
+    if !runs::one(tx, run)?.is_some_and(|found| is_over(&found))
+        || tape::bringer(tx, run)?.is_none_or(|by| by != sender)
+    {
         return Ok(Vec::new());
     }
-    let (mut steps, mut is_theirs) = (Vec::new(), false);
-    for entry in tape::spoken(tx, run, MOST_EVENTS)?.into_iter().rev() {
-        match entry.event {
-            TapeEvent::InputBrought(brought) => is_theirs = brought.sender == sender,
-            TapeEvent::ModelCompleted(answer) => {
-                let own = |call: Call| Call { id: call_name(run, &call.id), ..call };
-                let calls = answer.calls.into_iter().map(own).collect();
-                let (text, trust) = (answer.text, answer.trust);
-                steps.push(BroughtMessage::Assistant { text, calls, trust });
-            }
-            TapeEvent::ToolCompleted(done) => {
-                let (call, content) = (call_name(run, &done.call), done.content);
-                steps.push(BroughtMessage::Tool { call, content, trust: done.trust });
-            }
-            _ => {}
+    let steps = tape::steps(tx, run, (MOST_EVENTS, MOST_WRITTEN))?.unwrap_or_default();
+    let step = |event: TapeEvent| match event {
+        TapeEvent::ModelCompleted(answer) => {
+            let own = |call: Call| Call { id: call_name(run, &call.id), ..call };
+            let calls = answer.calls.into_iter().map(own).collect();
+            let (text, trust) = (answer.text, answer.trust);
+            Some(BroughtMessage::Assistant { text, calls, trust })
         }
-    }
-    Ok(if is_theirs { steps } else { Vec::new() })
+        TapeEvent::ToolCompleted(done) => {
+            let (call, content) = (call_name(run, &done.call), done.content);
+            Some(BroughtMessage::Tool { call, content, trust: done.trust })
+        }
+        _ => None,
+    };
+    Ok(steps.into_iter().filter_map(step).collect())
 }

@@ -8,8 +8,8 @@ use std::io::{BufRead, Read};
 
 use palyra_common::api::{ExportedEvent, Replayed, TapeHead};
 use palyra_common::tape::{TapeEntry, TapeEvent};
+use palyra_common::text::each_in;
 use palyra_connector_core::Outgoing;
-use serde_json::Value;
 
 use crate::replay::{Replay, Texts};
 
@@ -88,22 +88,6 @@ fn line(file: &mut impl BufRead, number: u64) -> Result<Option<Vec<u8>>, TapeFil
         return Err(TapeFileError::Line { line: number, what });
     }
     Ok(Some(text).filter(|text| !text.is_empty()))
-}
-
-/// Every text of a value, and every name in it.
-fn each_in(value: &mut Value, change: &mut dyn FnMut(&mut String)) {
-    match value {
-        Value::String(text) => change(text),
-        Value::Array(items) => items.iter_mut().for_each(|item| each_in(item, change)),
-        Value::Object(map) => {
-            for (mut name, mut value) in std::mem::take(map) {
-                change(&mut name);
-                each_in(&mut value, change);
-                map.insert(name, value);
-            }
-        }
-        Value::Null | Value::Bool(_) | Value::Number(_) => {}
-    }
 }
 
 /// Every text that somebody has written.

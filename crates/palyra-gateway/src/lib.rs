@@ -72,7 +72,9 @@ pub use restored::{RunsCameBack, pause_what_came_back};
 pub use retention::rules as retention_rules;
 pub use router::{ChannelRouter, Preview};
 pub use rules::{RuleError, Rules, add_rule};
-pub use sessions::{MAX_INPUT_BYTES, NO_CURSOR, Sessions, Title, Wish, begin as begin_session};
+pub use sessions::{
+    MAX_INPUT_BYTES, NO_CURSOR, Sessions, Title, Wish, begin as begin_session, check_text,
+};
 pub use shown::shown_approval;
 pub use store::agents::Agent;
 pub use store::auxiliary_tasks::AuxiliaryTask;

@@ -23,8 +23,8 @@ use crate::store::runs::Run;
 use crate::store::sessions::Session;
 use crate::store::{runs, sessions, tape};
 
-pub use acts::begin;
 pub(crate) use acts::{Said, archive, rename, reset};
+pub use acts::{begin, check_text};
 pub(crate) use fork::Forked;
 pub use page::NO_CURSOR;
 pub(crate) use page::cursor;

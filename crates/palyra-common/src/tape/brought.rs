@@ -3,6 +3,7 @@ use serde_json::Value;
 
 use super::Call;
 use crate::runtime_contracts::Trust;
+use crate::text::each_in;
 
 /// What whoever began a run brought with them: what was said before, and tools of their own.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -122,6 +123,9 @@ impl Brought {
                 BroughtMessage::Tool { content, .. } => change(content),
             }
         }
-        self.tools.iter_mut().for_each(|tool| change(&mut tool.description));
+        for tool in &mut self.tools {
+            change(&mut tool.description);
+            each_in(&mut tool.parameters, change);
+        }
     }
 }

@@ -27,11 +27,17 @@ struct Asked {
     feeds: AtomicU64,
     newest: AtomicU64,
     ended: Mutex<Vec<Credential>>,
+    /// How many looks fail yet.
+    failing: AtomicU64,
 }
 
 impl Look for Asked {
     async fn again(&self, access: &Access) -> Standing {
         self.looks.fetch_add(1, Ordering::Relaxed);
+        let less = |left: u64| left.checked_sub(1);
+        if self.failing.fetch_update(Ordering::Relaxed, Ordering::Relaxed, less).is_ok() {
+            return Err(StorageError::Busy(Arc::new(std::io::Error::other("in the way"))).into());
+        }
         let has_ended = self.ended.lock().unwrap().contains(&access.credential);
         if has_ended { Err(AuthError::Revoked) } else { Ok(access.clone()) }
     }
@@ -100,6 +106,27 @@ async fn whose_credential_has_ended_is_told_and_nobody_else() {
         () = readers.look_after(&asked) => {}
     }
     assert_eq!(readers.credentials().len(), 1, "what has ended is forgotten");
+}
+
+/// A database that fails for a while has not taken anybody's credential away.
+#[tokio::test(start_paused = true)]
+async fn a_look_that_fails_ends_nobody_and_the_next_one_counts() {
+    let (readers, asked) = (Readers::new(Slots::new(0)), Asked::default());
+    let (one, other) = (access(), access());
+    let mut ending = readers.enter(&one, Scope::SessionsRead).unwrap();
+    let mut staying = readers.enter(&other, Scope::SessionsRead).unwrap();
+    asked.failing.store(5, Ordering::Relaxed);
+    asked.ended.lock().unwrap().push(one.credential);
+    let tell = async {
+        let Told::Refused(refusal) = ending.told().await else { panic!("not told") };
+        assert_eq!(refusal.envelope().known_code(), Some(ErrorCode::AuthRevoked));
+        assert_eq!(asked.failing.load(Ordering::Relaxed), 0, "it was told before the looks failed");
+        assert!(matches!(staying.told().await, Told::Breathe));
+    };
+    tokio::select! {
+        () = tell => {}
+        () = readers.look_after(&asked) => {}
+    }
 }
 
 #[tokio::test(start_paused = true)]

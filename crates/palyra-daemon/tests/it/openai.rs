@@ -25,9 +25,14 @@ pub(crate) struct Facade {
 
 impl Facade {
     fn start() -> Self {
+        Self::with_http("")
+    }
+
+    /// With more options of `[http]`.
+    fn with_http(options: &str) -> Self {
         let sim = ModelSim::start().unwrap();
         let (daemon, folder) = Daemon::with_config(&format!(
-            "[http]\nrequests_per_second = 0\nrequest_timeout = \"1s\"\n\n\
+            "[http]\nrequests_per_second = 0\nrequest_timeout = \"1s\"\n{options}\n\
              [models]\ndefault = [\"sim\"]\ntitles = false\n\n\
              [models.providers.sim]\nkind = \"openai\"\nbase_url = \"{}\"\n\n\
              [models.entries.sim]\nprovider = \"sim\"\nmodel = \"{MODEL}\"\nimages = true\n",
@@ -43,9 +48,15 @@ impl Facade {
         self.daemon.tcp("POST", COMPLETIONS, &all, &request.to_string())
     }
 
-    /// What is said in the last question to the model, as a text.
+    /// What is said in the last question of a run to the model, as a text: behind a run it may have been asked
+    /// for the name of its conversation.
     fn asked(&self) -> String {
-        self.sim.asked().last().unwrap().body["messages"].to_string()
+        let is_of_run = |messages: &Value| {
+            let system = messages[0]["content"].as_str().unwrap();
+            !system.starts_with("You name a conversation")
+        };
+        let asked = self.sim.asked().into_iter().map(|asked| asked.body["messages"].clone());
+        asked.filter(is_of_run).last().unwrap().to_string()
     }
 
     fn replays(&self, run: &str) {

@@ -190,12 +190,19 @@ async fn what_is_wrong_with_the_beginning_ends_the_call() {
         (start(nobody, "default", "x"), Code::InvalidArgument, "common/invalid_input"),
         (start("", "nobody", "x"), Code::NotFound, "common/not_found"),
         (start("", "", ""), Code::InvalidArgument, "common/invalid_input"),
+        (
+            start("", "", &"x".repeat((256 << 10) + 1)),
+            Code::InvalidArgument,
+            "common/invalid_input",
+        ),
         (input("x"), Code::InvalidArgument, "common/invalid_input"),
     ] {
         let (told, status) = Talk::open(&mut client, first).await.until_broken().await;
         assert!(told.is_empty());
         assert_refused(&status, code, stable);
     }
+    let left = daemon.get("/admin/v1/sessions");
+    assert_eq!(left["items"], json!([]), "a conversation was begun in which nothing was said");
     let (_, reader) = daemon.token(&["sessions:read"]);
     let mut reader = daemon.client_with(&reader).await;
     let (_, status) = Talk::start(&mut reader, "hello").await.until_broken().await;

@@ -62,8 +62,7 @@ pub(super) fn of(run: RunId, event: &TapeEvent) -> Option<TapeEvent> {
         }),
         TapeEvent::DeliveryEnqueued(sent) => {
             let envelope: EnvelopeId = nameless(sent.envelope.as_str()).parse().ok()?;
-            let connector = sent.connector.clone();
-            TapeEvent::DeliveryEnqueued(DeliveryEnqueued { connector, envelope })
+            TapeEvent::DeliveryEnqueued(DeliveryEnqueued { envelope, ..sent.clone() })
         }
         TapeEvent::RunFinished(finished) => TapeEvent::RunFinished(RunFinished {
             answer: nameless(&finished.answer),

@@ -17,7 +17,7 @@ use palyra_storage::{approval, crash_point, new_id};
 use super::charge::Above;
 use super::commit::{Beside, Commit, Committed, Then, Undo};
 use super::context::Spoken;
-use super::finish::handed_over;
+use super::finish::{after_enough, handed_over};
 use super::known::Known;
 use super::model::ThoughtError;
 use super::signal::{Call, Signal};
@@ -85,11 +85,6 @@ pub(super) struct Held {
     /// What it was asked first, if that was read.
     pub(super) asked: Option<String>,
 }
-
-/// What to do about a model that failed as often as it is tried.
-const TRIED_ENOUGH: &str = "It was tried as often as a run may. Ask again in a while; if it lasts, look at the \
-    provider's page about its state, or let the agent think with another model: `palyra agents set AGENT \
-    models=NAME,NAME`.";
 
 /// Whether to go on with a run.
 pub(super) enum Flow {
@@ -484,15 +479,7 @@ impl Held {
             || is_too_long
             || self.state.failures() >= self.limits.attempts
         {
-            // What is tried again by itself is not any more.
-            let hint = match class {
-                RetryClass::Permanent => hint,
-                RetryClass::RateLimit
-                | RetryClass::TransientNetwork
-                | RetryClass::ConnectorRestarting => {
-                    TRIED_ENOUGH.replace("AGENT", self.run.agent.as_str())
-                }
-            };
+            let hint = after_enough(class, hint, &self.run.agent);
             self.end(RunEnd::ModelFailed, Some(what), Some(hint)).await?;
             return Ok(Flow::Stop);
         }

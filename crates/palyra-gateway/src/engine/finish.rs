@@ -1,8 +1,8 @@
 //! The end of a run: what it was, and what is said about it.
 
-use palyra_common::ids::EnvelopeId;
+use palyra_common::ids::{AgentId, EnvelopeId};
 use palyra_common::runtime_contracts::{
-    AuxiliaryTaskState, RunEnd, RunLifecyclePhase, ToolOutcome,
+    AuxiliaryTaskState, RetryClass, RunEnd, RunLifecyclePhase, ToolOutcome,
 };
 use palyra_common::tape::{RunFinished, TapeEvent};
 use palyra_common::time::Duration;
@@ -242,6 +242,21 @@ pub(super) fn handed_over(end: RunEnd, state: &RunState) -> Option<String> {
     let handed = state.calls.iter().filter(|call| state.is_handed(call));
     let names: Vec<_> = handed.map(|call| call.call.tool.as_str()).collect();
     (end == RunEnd::HandedOver).then(|| names.join(", "))
+}
+
+/// What to do about a model that failed for good, or as often as it is tried: nothing is tried again by
+/// itself any more.
+pub(super) fn after_enough(class: RetryClass, hint: String, agent: &AgentId) -> String {
+    match class {
+        RetryClass::Permanent => hint,
+        RetryClass::RateLimit | RetryClass::TransientNetwork | RetryClass::ConnectorRestarting => {
+            format!(
+                "It was tried as often as a run may. Ask again in a while; if it lasts, look at the \
+                 provider's page about its state, or let the agent think with another model: `palyra \
+                 agents set {agent} models=NAME,NAME`."
+            )
+        }
+    }
 }
 
 /// What somebody who runs this installation can do about such an end of a run of the agent AGENT.

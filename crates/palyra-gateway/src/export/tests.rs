@@ -1,7 +1,7 @@
 use std::sync::Arc;
 
 use palyra_common::api::{ExportedEvent, Replayed, TapeHead};
-use palyra_common::tape::{TapeEntry, TapeEvent};
+use palyra_common::tape::{Brought, BroughtTool, TapeEntry, TapeEvent};
 use palyra_common::time::Timestamp;
 use palyra_connector_core::Outgoing;
 
@@ -68,6 +68,27 @@ fn secrets_are_taken_out_and_decisions_stay() {
     }
     let file = lines(&with_a_question(), "\"n\"").replace("\"risky\"", "\"low_risk\"");
     assert!(replayed(&file).unwrap().difference.is_some());
+}
+
+#[test]
+fn secrets_in_tools_of_whoever_began_a_run_are_taken_out() {
+    let tool = BroughtTool {
+        name: "weather".into(),
+        description: "with a s3cr3t".into(),
+        parameters: serde_json::json!({
+            "properties": { "s3cr3t": { "enum": ["a", "the s3cr3t"], "default": { "at": "s3cr3t" } } },
+        }),
+    };
+    let brought = Brought {
+        sender: "operator:ann".into(),
+        messages: Vec::new(),
+        tools: vec![tool],
+        max_output_tokens: None,
+        temperature: None,
+    };
+    let file = lines(&[TapeEvent::InputBrought(brought)], "s3cr3t");
+    assert_eq!((file.matches("[redacted]").count(), file.contains("s3cr3t")), (4, false), "{file}");
+    assert!(file.contains("\"redacted\":true"), "{file}");
 }
 
 #[test]

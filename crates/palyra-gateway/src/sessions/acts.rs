@@ -29,6 +29,18 @@ pub fn begin(
     found(tx, id)
 }
 
+/// Refuses what nobody can say.
+pub fn check_text(text: &str) -> Result<(), GatewayError> {
+    if text.trim().is_empty() {
+        return Err(GatewayError::Invalid("there is nothing in the message".to_owned()));
+    }
+    if text.len() > MAX_INPUT_BYTES {
+        let what = format!("a message has at most {MAX_INPUT_BYTES} bytes");
+        return Err(GatewayError::Invalid(what));
+    }
+    Ok(())
+}
+
 /// Something that can be said, and where.
 #[derive(Debug, Clone)]
 pub(crate) struct Said {
@@ -44,13 +56,7 @@ impl Said {
         input: Input,
         worker: Option<i64>,
     ) -> Result<Self, GatewayError> {
-        if input.text.trim().is_empty() {
-            return Err(GatewayError::Invalid("there is nothing in the message".to_owned()));
-        }
-        if input.text.len() > MAX_INPUT_BYTES {
-            let what = format!("a message has at most {MAX_INPUT_BYTES} bytes");
-            return Err(GatewayError::Invalid(what));
-        }
+        check_text(&input.text)?;
         Ok(Self { session, input, worker })
     }
 

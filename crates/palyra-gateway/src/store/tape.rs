@@ -89,6 +89,19 @@ const SPOKEN: Sql = sql!(
     "SELECT seq, at, payload FROM tape WHERE run_id = $1 AND spoken = 1 ORDER BY seq DESC LIMIT $2"
 );
 
+/// What a run itself has said and got, the oldest first.
+const STEPS: Sql = sql!(
+    "SELECT payload FROM tape
+     WHERE run_id = $1 AND spoken = 1 AND kind IN ('model.completed', 'tool.completed')
+     ORDER BY seq LIMIT $2"
+);
+
+/// What was brought to a run, the newest first.
+const BROUGHT: Sql = sql!(
+    "SELECT payload FROM tape
+     WHERE run_id = $1 AND spoken = 1 AND kind = 'input.brought' ORDER BY seq DESC LIMIT 1"
+);
+
 /// What a run was asked, the newest first.
 const INPUTS_BEFORE: Sql = sql!(
     "SELECT seq, at, payload FROM tape
@@ -252,6 +265,38 @@ pub(crate) fn spoken(
     limit: u32,
 ) -> Result<Vec<TapeEntry>, StorageError> {
     tx.query(&SPOKEN, params![text(run), limit], read)
+}
+
+/// What a run itself has said and got, the oldest first, if that is no more than so many events and bytes
+/// as it is written down. Of more nothing is looked into.
+pub(crate) fn steps(
+    tx: &mut Tx<'_>,
+    run: RunId,
+    (events, bytes): (u32, usize),
+) -> Result<Option<Vec<TapeEvent>>, StorageError> {
+    let mut left = Some(bytes);
+    let steps = tx.query(&STEPS, params![text(run), events + 1], |row| {
+        let written: String = row.get(0)?;
+        left = left.and_then(|left| left.checked_sub(written.len()));
+        left.map(|_| from_text::<TapeEvent>(&written)).transpose()
+    })?;
+    let steps: Option<Vec<_>> = steps.into_iter().collect();
+    Ok(steps.filter(|steps| steps.len() <= events as usize))
+}
+
+/// Who has brought what a run began with, if anything was brought. The rest of it is passed over.
+pub(crate) fn bringer(tx: &mut Tx<'_>, run: RunId) -> Result<Option<String>, StorageError> {
+    #[derive(serde::Deserialize)]
+    struct Event {
+        payload: Payload,
+    }
+    #[derive(serde::Deserialize)]
+    struct Payload {
+        sender: String,
+    }
+    tx.query_opt(&BROUGHT, params![text(run)], |row| {
+        Ok(from_text::<Event>(&row.get::<String>(0)?)?.payload.sender)
+    })
 }
 
 /// What a run was asked before the event `before`, the newest first.

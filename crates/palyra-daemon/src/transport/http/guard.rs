@@ -10,9 +10,9 @@ use palyra_common::ErrorCode;
 use palyra_common::time::Duration;
 
 use super::door::Door;
-use super::openai;
 use super::refusal::{Answer, Refusal};
 use super::slots::SlotKeeper;
+use super::{once, openai};
 use crate::app::App;
 
 /// What looks at everything that is stored.
@@ -86,16 +86,62 @@ async fn admitted(app: &App, mut request: Request, next: Next) -> Answer<Respons
     // Kept here until the answer is made, taken where the caller is known.
     let slot = SlotKeeper::default();
     request.extensions_mut().insert(slot.clone());
-    let limit = match request.uri().path() {
-        COMPLETIONS => COMPLETION_TAKES,
-        path if is_long(path) => LONG_WORK_TAKES,
-        _ => app.config().http.request_timeout,
-    };
+    let patience = Patience::of(&request);
+    let limit = patience.limit(app.config().http.request_timeout);
     let answer = tokio::time::timeout(limit.into(), next.run(request)).await;
-    answer.map_err(|_| {
-        let what = format!("the request was not done within {limit}; see http.request_timeout");
-        Refusal::new(ErrorCode::HttpSlow, what)
-    })
+    Ok(answer.unwrap_or_else(|_| patience.is_over(limit)))
+}
+
+/// How long a request is waited for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Patience {
+    /// As long as is configured.
+    Usual,
+    /// It looks at everything, or asks a model.
+    LongWork,
+    /// It waits for a run, which the same request finds again if it has a key.
+    Completion { has_key: bool },
+}
+
+impl Patience {
+    fn of(request: &Request) -> Self {
+        match request.uri().path() {
+            COMPLETIONS => Self::Completion { has_key: request.headers().contains_key(once::KEY) },
+            path if is_long(path) => Self::LongWork,
+            _ => Self::Usual,
+        }
+    }
+
+    fn limit(self, configured: Duration) -> Duration {
+        match self {
+            Self::Usual => configured,
+            Self::LongWork => LONG_WORK_TAKES,
+            Self::Completion { .. } => COMPLETION_TAKES,
+        }
+    }
+
+    /// The answer to a request that was not done in time, with what can be done about it.
+    fn is_over(self, limit: Duration) -> Response {
+        let instead = match self {
+            Self::Usual => "see http.request_timeout",
+            Self::LongWork => {
+                "no option gives such work more; do it when the machine has less to do"
+            }
+            Self::Completion { has_key: true } => {
+                "the run goes on: send the same request with the same Idempotency-Key for its answer"
+            }
+            Self::Completion { has_key: false } => {
+                "its run is stopped: ask with `stream`, which may take longer, or with an \
+                 Idempotency-Key, with which the run goes on and the same request gets its answer"
+            }
+        };
+        let what = format!("the request was not done within {limit}; {instead}");
+        let mut response = Refusal::new(ErrorCode::HttpSlow, what).into_response();
+        if self == (Self::Completion { has_key: false }) {
+            response.extensions_mut().insert(openai::Begun);
+        }
+        response
+    }
 }
 
 /// Whether a request may take long: what looks at everything, and what asks a model.
@@ -148,3 +194,6 @@ fn check_origin(hosts: &[String], request: &Request) -> Answer<()> {
         _ => Err(refused()),
     }
 }
+
+#[cfg(test)]
+mod tests;

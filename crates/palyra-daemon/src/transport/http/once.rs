@@ -14,7 +14,7 @@ use super::caller::Caller;
 use super::refusal::{Answer, Refusal};
 use crate::app::App;
 
-const KEY: HeaderName = HeaderName::from_static("idempotency-key");
+pub(super) const KEY: HeaderName = HeaderName::from_static("idempotency-key");
 const REPLAYED: HeaderName = HeaderName::from_static("idempotency-replayed");
 
 /// The key of a request, if it has one.

@@ -12,6 +12,11 @@ use super::refusal::{self, Refusal};
 /// failure, and each time there would be another run.
 const SHOULD_RETRY: HeaderName = HeaderName::from_static("x-should-retry");
 
+/// Marks the answer to a request whose run has begun, or may have: the same request again, without a key,
+/// would be another run.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Begun;
+
 /// Whether a path belongs to what these clients know.
 pub(crate) fn is_theirs(path: &str) -> bool {
     path == "/v1" || path.starts_with("/v1/")
@@ -24,13 +29,16 @@ pub(crate) fn shaped(mut response: Response) -> Response {
     };
     let status = response.status();
     let mut shaped = (status, Json(error(&envelope, status))).into_response();
+    let has_begun = response.extensions_mut().remove::<Begun>().is_some();
+    let again = envelope.retryable() && !has_begun;
     // What our own shape says besides: how to log in, when to come back.
-    for name in [header::WWW_AUTHENTICATE, header::RETRY_AFTER, header::ALLOW] {
+    let (login, allow) = (header::WWW_AUTHENTICATE, header::ALLOW);
+    for name in [login, allow].into_iter().chain(again.then_some(header::RETRY_AFTER)) {
         if let Some(value) = response.headers_mut().remove(&name) {
             shaped.headers_mut().insert(name, value);
         }
     }
-    let again = if envelope.retryable() { "true" } else { "false" };
+    let again = if again { "true" } else { "false" };
     shaped.headers_mut().insert(SHOULD_RETRY, HeaderValue::from_static(again));
     shaped
 }

@@ -60,6 +60,25 @@ fn a_client_that_goes_stops_its_run() {
     }
 }
 
+/// What goes wrong once there is a run may pass by itself; the same request would be another run all the
+/// same, unless it has a key.
+#[test]
+fn nobody_is_told_to_ask_again_once_there_is_a_run() {
+    let facade = Facade::with_http("max_requests_per_principal = 1\n");
+    let _gate = facade.shut();
+    let request = with(says("hello"), "stream", json!(true));
+    let mut stream = BufReader::new(facade.begin("", &request));
+    let mut head = String::new();
+    stream.read_line(&mut head).unwrap();
+    assert!(head.contains("200"), "{head}");
+    for (headers, again) in [(&[][..], "false"), (&["Idempotency-Key: k"][..], "true")] {
+        let refused = facade.ask(headers, &request);
+        assert_eq!(super::error(&refused), (429, "http/busy".to_owned()));
+        assert_eq!(refused.header("x-should-retry"), Some(again), "{refused:?}");
+        assert_eq!(refused.header("retry-after").is_some(), again == "true", "{refused:?}");
+    }
+}
+
 #[test]
 fn whoever_comes_back_with_its_key_gets_the_answer() {
     let facade = Facade::start();

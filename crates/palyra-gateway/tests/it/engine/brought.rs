@@ -21,6 +21,7 @@ on_every_engine!(
     under_one_key_there_is_one_run,
     a_conversation_that_is_not_kept_is_put_away,
     what_was_brought_is_bounded_by_the_agent,
+    no_secret_in_a_tool_that_was_brought_reaches_a_model,
 );
 
 fn said(text: &str, trust: Trust) -> BroughtMessage {
@@ -291,5 +292,18 @@ async fn what_was_brought_is_bounded_by_the_agent(world: World) {
     let run = begin(&node, bring(vec![said(&long, Trust::Operator)], Some("hello"))).await;
     let ended = node.until(run, Phase::Failed).await;
     assert_eq!(ended.ended, Some(RunEnd::TokenLimit));
+    node.stop().await;
+}
+
+async fn no_secret_in_a_tool_that_was_brought_reaches_a_model(world: World) {
+    let node = Node::start(&world).await;
+    let mut bring = bring(Vec::new(), Some("hello"));
+    bring.whole.tools[0].parameters =
+        serde_json::json!({ "type": "object", "properties": { "at": { "default": "s3cr3t" } } });
+    let run = begin(&node, bring).await;
+    node.until(run, Phase::Completed).await;
+    let asked = last(&node);
+    let tool = asked.tools.iter().find(|tool| tool.name == "weather").unwrap();
+    assert_eq!(tool.input_schema["properties"]["at"]["default"], "[redacted]");
     node.stop().await;
 }

@@ -24,6 +24,7 @@ use crate::app::App;
 use crate::transport::http::body::{JsonBody, PathOf};
 use crate::transport::http::caller::Caller;
 use crate::transport::http::once::OnceKey;
+use crate::transport::http::openai::Begun;
 use crate::transport::http::refusal::{Answer, Refusal};
 use crate::transport::http::sse::Ending;
 
@@ -60,12 +61,17 @@ pub(crate) async fn complete_chat(
     let streams = request.stream == Some(true);
     let tells_usage = request.stream_options.as_ref().and_then(|of| of.include_usage);
     let asked = asked::parse(&app, &caller, agent.id.clone(), kept, request).await?;
+    let comes_back = once.is_some();
     let attached = Attached::begin(&app, &caller, asked, once).await?;
     let run = HeaderValue::from_str(&attached.run().to_string());
-    let mut response = match streams {
-        true => stream::answer(attached, tells_usage == Some(true), (caller.access, ending))?,
-        false => Json(stream::whole(attached).await?).into_response(),
+    let answer = match streams {
+        true => stream::answer(attached, tells_usage == Some(true), (caller.access, ending)),
+        false => stream::whole(attached).await.map(|whole| Json(whole).into_response()),
     };
+    let mut response = answer.into_response();
+    if !comes_back {
+        response.extensions_mut().insert(Begun);
+    }
     if let Ok(run) = run {
         response.headers_mut().insert(RUN, run);
     }

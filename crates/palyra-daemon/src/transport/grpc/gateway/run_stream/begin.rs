@@ -4,6 +4,7 @@ use palyra_common::ErrorCode;
 use palyra_common::api::{AgentSession, NewInput, NewSession};
 use palyra_common::ids::{RunId, SessionId};
 use palyra_common::runtime_contracts::Scope;
+use palyra_gateway::check_text;
 use palyra_storage::once::Made;
 use tokio::sync::watch;
 use tonic::{Status, Streaming};
@@ -75,6 +76,8 @@ async fn start(app: &App, caller: &Caller, start: StartRun) -> Answer<(SessionId
         }
         None => {
             let agent = if_named("agent", &start.agent)?;
+            // Before there is a conversation in which it cannot be said.
+            check_text(&start.text)?;
             let new = NewSession { agent, title: start.title, surface: None };
             let begun = sessions::begin(app, caller, key.clone(), new).await?;
             let (Made::Now(AgentSession { id, .. }) | Made::Before(AgentSession { id, .. })) =
