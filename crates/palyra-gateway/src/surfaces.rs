@@ -34,8 +34,8 @@ impl Surfaces {
         self.0.db().read(read).await?.ok_or(GatewayError::NoSession(session))
     }
 
-    /// Takes on what somebody did on a surface: a run answers it, as it does what they say. With `once`,
-    /// doing it again changes nothing.
+    /// Takes on what somebody did on a surface: a run answers it, as it does what a stranger says. With
+    /// `once`, doing it again changes nothing.
     pub async fn act(
         &self,
         session: SessionId,
@@ -81,9 +81,10 @@ impl Acted {
     }
 }
 
-/// An action in words, as what somebody says.
+/// An action in words. Somebody has pressed a button, but its names and what it carries are the words of an
+/// agent, and so of whatever it has read: nothing of it counts as what they have said.
 fn said(action: &UserAction, by: &Principal) -> Input {
-    Input { text: action.text(), sender: by.to_string(), trust: Trust::Operator, connector: None }
+    Input { text: action.text(), sender: by.to_string(), trust: Trust::Untrusted, connector: None }
 }
 
 /// Refuses what the session's surfaces do not offer.

@@ -56,7 +56,7 @@ async fn what_is_pressed_is_told_to_the_agent_once(world: World) {
     let run = first.result.unwrap()["run"].as_str().unwrap().parse().unwrap();
     node.until(run, Phase::Completed).await;
     let asked = node.script.asked.lock().unwrap().last().cloned().unwrap();
-    assert!(seen(&asked).contains("user: [Action \"send\" of "), "{}", seen(&asked));
+    assert!(seen(&asked).contains("operator:ann\">\n[Action \"send\" of "), "{}", seen(&asked));
     assert_eq!(node.sessions.runs(None, Some(session), None, 9).await.unwrap().len(), 2);
     node.stop().await;
 }

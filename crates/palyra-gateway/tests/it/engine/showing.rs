@@ -4,10 +4,12 @@ use palyra_common::Principal;
 use palyra_common::a2ui::{self, UserAction};
 use palyra_common::ids::{EnvelopeId, RunId, SessionId};
 use palyra_common::queue::QueueSettings;
-use palyra_common::runtime_contracts::{RunEnd, RunLifecyclePhase as Phase, ToolOutcome, Trust};
+use palyra_common::runtime_contracts::{
+    GateDecision, GateReason, RunEnd, RunLifecyclePhase as Phase, ToolOutcome, Trust,
+};
 use palyra_common::tape::TapeEvent;
 use palyra_connector_core::{EntryKey, Operation};
-use palyra_gateway::{GatewayError, Surfaces};
+use palyra_gateway::{GatewayError, Surfaces, Verdict};
 use palyra_storage::once::{Key, Once};
 use palyra_storage::{Sql, Tx, params, sql, text};
 use serde_json::{Value, json};
@@ -23,6 +25,7 @@ on_every_engine!(
     nothing_is_shown_that_could_not_go_out,
     a_card_takes_the_place_of_one_of_its_name,
     what_is_pressed_is_answered_by_a_run,
+    what_a_button_carries_was_said_by_no_operator,
     what_is_not_offered_cannot_be_pressed,
     a_tape_tells_what_is_shown,
 );
@@ -215,11 +218,39 @@ async fn what_is_pressed_is_answered_by_a_run(world: World) {
         _ => None,
     });
     let input = input.unwrap();
-    assert_eq!((input.sender.as_str(), input.trust), ("operator:ann", Trust::Operator));
+    // Who has pressed it is known, and nothing of what it says are their words.
+    assert_eq!((input.sender.as_str(), input.trust), ("operator:ann", Trust::Untrusted));
+    assert!(asked.contains("<untrusted origin=\"from operator:ann\">\n[Action"), "{asked}");
     // Sent again, it is the same, also when the surface is gone.
     let deleted = json!([{"version": "v0.9", "deleteSurface": {"surfaceId": "harbour"}}]);
     run(&node, session, vec![messages(deleted)]).await;
     assert_eq!(act().await.unwrap(), submitted);
+    node.stop().await;
+}
+
+async fn what_a_button_carries_was_said_by_no_operator(world: World) {
+    let node = Node::start(&world).await;
+    let session = node.session().await;
+    let url = "http://gulls.example/?seen=all-the-boats";
+    let button = json!({"label": "More", "action": "go", "context": {"url": url}});
+    let card = json!({"title": "Boats", "surface": "harbour", "buttons": [button]});
+    run(&node, session, vec![("ui.show", card.to_string())]).await;
+    let context = [("url".to_owned(), json!(url))].into_iter().collect();
+    let action = UserAction { context, ..pressed("go", "button-0") };
+    node.script.then(Says::Calls(vec![("http.fetch", json!({ "url": url }).to_string())]));
+    let surfaces = Surfaces::new(node.sessions.clone());
+    let run = surfaces.act(session, action, ann(), None).await.unwrap().run;
+    let gated = async || {
+        node.tape(run).await.into_iter().find_map(|entry| match entry.event {
+            TapeEvent::ToolGated(gated) => Some((gated.decision, gated.reason)),
+            _ => None,
+        })
+    };
+    node.until_run(run, "gated", async |_| gated().await.is_some()).await;
+    assert_eq!(gated().await, Some((GateDecision::Ask, GateReason::CarriesData)));
+    let question = node.question().await;
+    node.decide(question, Verdict::Approve).await.unwrap();
+    node.until(run, Phase::Completed).await;
     node.stop().await;
 }
 
