@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use futures_util::FutureExt;
 use futures_util::future::{BoxFuture, ready};
-use palyra_common::a2ui::{Card, Change, Fault, Message, Surfaces, render};
+use palyra_common::a2ui::{Card, Change, Component, Fault, Message, Surfaces, render};
 use palyra_common::ids::{ConnectorId, ConversationId, RunId, SurfaceId};
 use palyra_common::runtime_contracts::{RiskLevel, ToolEffect, ToolReach};
 use palyra_connector_core::{CleanText, Envelope, Operation, Outgoing, Release, connector};
@@ -182,6 +182,7 @@ pub(crate) fn shown(run: RunId, call: &str, arguments: &Value) -> Result<Shown, 
             let message = |(n, value)| Message::of(value).map_err(|fault| in_words(fault, Some(n)));
             let messages =
                 messages.iter().enumerate().map(message).collect::<Result<Vec<_>, _>>()?;
+            asks_for_no_secret(&messages)?;
             match messages.is_empty() {
                 true => Err("/messages: there is nothing to show".to_owned()),
                 false => Ok(Shown { messages, replaces: None }),
@@ -200,6 +201,26 @@ pub(crate) fn shown(run: RunId, call: &str, arguments: &Value) -> Result<Shown, 
             Ok(Shown { messages, replaces: Some(surface) })
         }
     }
+}
+
+/// Refuses fields that hide what is typed: it would come back in clear, to be kept on a tape and shown to a
+/// model.
+fn asks_for_no_secret(messages: &[Message]) -> Result<(), String> {
+    for (n, message) in messages.iter().enumerate() {
+        let Change::Components(components) = &message.change else { continue };
+        let hides = |field: &Component| {
+            let is = |name: &str, value: &str| field.fields.get(name).is_some_and(|is| is == value);
+            is("component", "TextField") && is("variant", "obscured")
+        };
+        if let Some(at) = components.iter().position(hides) {
+            return Err(format!(
+                "/messages/{n}/updateComponents/components/{at}/variant: nothing secret is asked for \
+                 on a surface, as what is typed there is kept and shown to models: whoever has the \
+                 secret gives it to the vault with `palyra secrets set`"
+            ));
+        }
+    }
+    Ok(())
 }
 
 /// A fault where the model finds it in its arguments.

@@ -23,6 +23,7 @@ on_every_engine!(
     what_is_wrong_is_told_with_its_place,
     what_is_shown_in_a_channel_goes_out_once_as_text,
     nothing_is_shown_that_could_not_go_out,
+    nobody_is_asked_for_a_secret,
     a_card_takes_the_place_of_one_of_its_name,
     what_is_pressed_is_answered_by_a_run,
     what_a_button_carries_was_said_by_no_operator,
@@ -182,6 +183,25 @@ async fn a_card_takes_the_place_of_one_of_its_name(world: World) {
     let names: Vec<_> = updates(&node, second).await;
     assert_eq!(names[0]["deleteSurface"]["surfaceId"], "harbour");
     assert_eq!(names.len(), 3);
+    node.stop().await;
+}
+
+async fn nobody_is_asked_for_a_secret(world: World) {
+    let node = Node::start(&world).await;
+    let session = node.session().await;
+    let field = json!({"id": "root", "component": "TextField", "label": "Password",
+        "value": {"path": "/p"}, "variant": "obscured"});
+    let asked = messages(json!([
+        {"version": "v0.9",
+         "createSurface": {"surfaceId": "s", "catalogId": a2ui::BASIC_CATALOGUE}},
+        {"version": "v0.9", "updateComponents": {"surfaceId": "s", "components": [field]}},
+    ]));
+    let run = run(&node, session, vec![asked]).await;
+    let told = ended(&node, run).await;
+    let [(ToolOutcome::Refused, why)] = &told[..] else { panic!("{told:?}") };
+    let place = "/messages/1/updateComponents/components/0/variant: ";
+    assert!(why.contains(place) && why.contains("palyra secrets"), "{why}");
+    assert!(shown(&node, session).await.is_empty());
     node.stop().await;
 }
 
