@@ -1,5 +1,7 @@
 //! Runs that show something, and what people do on it.
 
+use std::collections::BTreeMap;
+
 use palyra_common::Principal;
 use palyra_common::a2ui::{self, UserAction};
 use palyra_common::ids::{EnvelopeId, RunId, SessionId};
@@ -25,6 +27,7 @@ on_every_engine!(
     nothing_is_shown_that_could_not_go_out,
     nobody_is_asked_for_a_secret,
     a_card_takes_the_place_of_one_of_its_name,
+    a_card_without_a_name_takes_the_place_of_the_oldest_one,
     what_is_pressed_is_answered_by_a_run,
     what_a_button_carries_was_said_by_no_operator,
     what_is_not_offered_cannot_be_pressed,
@@ -184,6 +187,47 @@ async fn a_card_takes_the_place_of_one_of_its_name(world: World) {
     assert_eq!(names[0]["deleteSurface"]["surfaceId"], "harbour");
     assert_eq!(names.len(), 3);
     node.stop().await;
+}
+
+async fn a_card_without_a_name_takes_the_place_of_the_oldest_one(world: World) {
+    let node = Node::start(&world).await;
+    let session = node.session().await;
+    let unnamed = |n: usize| ("ui.show", json!({"title": format!("Boat {n}")}).to_string());
+    let mut calls = vec![card("Harbour")];
+    calls.extend((1..a2ui::MAX_SURFACES).map(unnamed));
+    run(&node, session, calls).await;
+    let of_session = async || {
+        let shown = Surfaces::new(node.sessions.clone()).shown(session).await.unwrap();
+        let shown = shown.into_iter().map(|stored| (a2ui::render(&stored.surface), stored.id));
+        shown.collect::<BTreeMap<_, _>>()
+    };
+    let full = of_session().await;
+    assert_eq!(full.len(), a2ui::MAX_SURFACES);
+    let last = run(&node, session, vec![unnamed(16), unnamed(17)]).await;
+    let now = of_session().await;
+    let gone: Vec<_> = full.keys().filter(|title| !now.contains_key(*title)).collect();
+    assert_eq!((now.len(), &gone[..]), (16, &[&"Boat 1".to_owned(), &"Boat 2".to_owned()][..]));
+    let deleted = updates(&node, last).await;
+    assert_eq!(deleted[0]["deleteSurface"]["surfaceId"], json!(full["Boat 1"]));
+    let told = ended(&node, last).await;
+    assert!(told[0].1.contains(&format!("the surface {} is gone", full["Boat 1"])), "{told:?}");
+    // One with a name takes the place of no other, and the model is told of which ones it may.
+    let named = json!({"title": "Pier", "surface": "pier"}).to_string();
+    let refused = run(&node, session, vec![("ui.show", named)]).await;
+    let told = ended(&node, refused).await;
+    let [(ToolOutcome::Failed, why)] = &told[..] else { panic!("{told:?}") };
+    assert!(why.contains("at most 16 surfaces") && why.contains("harbour"), "{why}");
+    assert!(now.values().all(|id| why.contains(id.as_str())), "{why}");
+    assert_eq!(of_session().await, now);
+    // A tape on which it takes the place of one that was given a name is another one.
+    let id = full["Boat 1"].to_string();
+    let change =
+        move |tx: &mut Tx<'_>| tx.execute(&CHANGE, params![text(last), id.as_str(), "harbour"]);
+    assert!(node.sessions.replay(last).await.unwrap().same);
+    world.db.write(change).await.unwrap();
+    let differs = node.sessions.replay(last).await.unwrap().difference.unwrap();
+    assert!(matches!(differs.recorded.event, TapeEvent::A2uiUpdate(_)), "{differs:?}");
+    node.vanish();
 }
 
 async fn nobody_is_asked_for_a_secret(world: World) {
