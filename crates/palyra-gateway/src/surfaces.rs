@@ -34,8 +34,8 @@ impl Surfaces {
         self.0.db().read(read).await?.ok_or(GatewayError::NoSession(session))
     }
 
-    /// Takes on what somebody did on a surface: a run answers it, as it does what they say. With `once`,
-    /// doing it again changes nothing.
+    /// Takes on what somebody did on a surface: a run answers it, as it does what a stranger says. With
+    /// `once`, doing it again changes nothing.
     pub async fn act(
         &self,
         session: SessionId,
@@ -44,7 +44,7 @@ impl Surfaces {
         once: Option<(Principal, Once)>,
     ) -> Result<Submitted, GatewayError> {
         let input = said(&action, &by);
-        let is_offered = move |tx: &mut Tx<'_>| is_offered(tx, session, &action);
+        let is_offered = move |tx: &mut Tx<'_>| is_offered(tx, session, &action, None);
         self.0.say_if(session, input, once, is_offered).await
     }
 }
@@ -68,33 +68,37 @@ impl Acted {
         Ok(Self { session, action, said })
     }
 
-    /// Takes it on, as part of a transaction.
+    /// Takes it on, as part of a transaction, if the surface is at the version that is expected.
     pub(crate) fn take_on(
         &self,
         tx: &mut Tx<'_>,
         expected: Option<i64>,
         now: Timestamp,
     ) -> Result<Submitted, GatewayError> {
-        let submitted = self.said.say(tx, expected, now)?;
-        is_offered(tx, self.session, &self.action)?;
+        let submitted = self.said.say(tx, None, now)?;
+        is_offered(tx, self.session, &self.action, expected)?;
         Ok(submitted)
     }
 }
 
-/// An action in words, as what somebody says.
+/// An action in words. Somebody has pressed a button, but its names and what it carries are the words of an
+/// agent, and so of whatever it has read: nothing of it counts as what they have said.
 fn said(action: &UserAction, by: &Principal) -> Input {
-    Input { text: action.text(), sender: by.to_string(), trust: Trust::Operator, connector: None }
+    Input { text: action.text(), sender: by.to_string(), trust: Trust::Untrusted, connector: None }
 }
 
-/// Refuses what the session's surfaces do not offer.
+/// Refuses what the session's surfaces do not offer, and what one does that is not at the version that is
+/// expected.
 fn is_offered(
     tx: &mut Tx<'_>,
     session: SessionId,
     action: &UserAction,
+    expected: Option<i64>,
 ) -> Result<(), GatewayError> {
     let id = &action.surface_id;
     let found = surfaces::one(tx, session, id)?;
     let found = found.ok_or_else(|| GatewayError::NoSurface { session, surface: id.clone() })?;
+    GatewayError::unless_changed("surface", found.version, expected)?;
     let checked = action.check(&found.surface);
     checked.map_err(|fault| GatewayError::Invalid(fault.to_string()))
 }

@@ -28,7 +28,7 @@ use crate::tool::Tool;
 
 pub(crate) use artifact::holder;
 pub use fetch::{FetchMethod, Fetched, Fetcher};
-pub(crate) use ui::shown;
+pub(crate) use ui::{Replaces, shown};
 
 /// The tool that gives work to another agent.
 pub(crate) const DELEGATE: &str = "agent.delegate";

@@ -38,8 +38,12 @@ impl Surfaces {
                 Err(Fault::limit(what).under("surfaceId").under("createSurface"))
             }
             (Change::Create { .. }, None) if self.0.len() >= MAX_SURFACES => {
-                let what =
-                    format!("a session has at most {MAX_SURFACES} surfaces: delete one first");
+                let there: Vec<_> = self.0.keys().map(SurfaceId::as_str).collect();
+                let what = format!(
+                    "a session has at most {MAX_SURFACES} surfaces: delete one of these first, or \
+                     show this in its place: {}",
+                    there.join(", ")
+                );
                 Err(Fault::limit(what).under("createSurface"))
             }
             (Change::Create { theme, send_data_model }, None) => {

@@ -3,11 +3,10 @@
 use std::collections::VecDeque;
 
 use palyra_common::a2ui::{Change, Message};
-use palyra_common::ids::SurfaceId;
 use palyra_common::tape::{TapeEvent, ToolProposed};
 
 use super::{Checked, Owed, Replay, Texts};
-use crate::tools::{SHOW, shown};
+use crate::tools::{Replaces, SHOW, shown};
 
 /// What a call shows.
 #[derive(Debug, Clone)]
@@ -15,8 +14,8 @@ pub(super) struct Shows {
     call: String,
     /// What is still to be shown; nothing: the arguments do not tell.
     left: Option<VecDeque<Message>>,
-    /// What may be taken away before it. Whether it was there, no tape tells.
-    replaces: Option<SurfaceId>,
+    /// What may be taken away before it. Whether it was there, and whether there was room, no tape tells.
+    replaces: Replaces,
 }
 
 impl Shows {
@@ -39,7 +38,7 @@ impl Replay {
         let told = arguments.and_then(|arguments| shown(self.run, call, &arguments).ok());
         let (left, replaces) = match told {
             Some(told) => (Some(told.messages.into()), told.replaces),
-            None => (None, None),
+            None => (None, Replaces::Nothing),
         };
         self.shows.insert(call.clone(), Shows { call: call.clone(), left, replaces });
     }
@@ -61,9 +60,10 @@ impl Replay {
                 message.surface == update.surface
                     && (texts == Texts::Redacted || message.to_value() == update.message)
             };
-            let gone = shows.replaces.take();
-            let gone = gone.map(|surface| Message { surface, change: Change::Delete });
-            if !gone.as_ref().is_some_and(is) {
+            let surface = update.surface.clone();
+            let gone = Message { surface, change: Change::Delete };
+            let replaces = std::mem::replace(&mut shows.replaces, Replaces::Nothing);
+            if !(replaces.may_be(&update.surface) && is(&gone)) {
                 match left.front() {
                     Some(next) if is(next) => drop(left.pop_front()),
                     _ => return Err(shows.words()),

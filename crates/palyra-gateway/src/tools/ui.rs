@@ -4,7 +4,9 @@ use std::sync::Arc;
 
 use futures_util::FutureExt;
 use futures_util::future::{BoxFuture, ready};
-use palyra_common::a2ui::{Card, Change, Fault, Message, Surfaces, render};
+use palyra_common::a2ui::{
+    Card, Change, Component, Fault, MAX_SURFACES, Message, Surfaces, render,
+};
 use palyra_common::ids::{ConnectorId, ConversationId, RunId, SurfaceId};
 use palyra_common::runtime_contracts::{RiskLevel, ToolEffect, ToolReach};
 use palyra_connector_core::{CleanText, Envelope, Operation, Outgoing, Release, connector};
@@ -43,8 +45,30 @@ struct Wanted {
 /// What a call shows.
 pub(crate) struct Shown {
     pub(crate) messages: Vec<Message>,
-    /// Whether it takes the place of a surface of this name, if there is one.
-    pub(crate) replaces: Option<SurfaceId>,
+    /// In whose place, if any.
+    pub(crate) replaces: Replaces,
+}
+
+/// What is taken away before something is shown.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Replaces {
+    /// Nothing: the messages say what they do.
+    Nothing,
+    /// The surface of this name, if there is one.
+    Named(SurfaceId),
+    /// The oldest card that was given no name, if there is room for no more.
+    Unnamed,
+}
+
+impl Replaces {
+    /// Whether this may be what is taken away.
+    pub(crate) fn may_be(&self, surface: &SurfaceId) -> bool {
+        match self {
+            Self::Nothing => false,
+            Self::Named(name) => name == surface,
+            Self::Unnamed => age(surface).is_some(),
+        }
+    }
 }
 
 impl Tool for Show {
@@ -162,8 +186,17 @@ impl Shown {
     /// The messages that show this where there are these surfaces, which are changed by them.
     fn on(self, all: &mut Surfaces) -> Result<Vec<Message>, String> {
         let Self { mut messages, replaces } = self;
-        let is_card = replaces.is_some();
-        if let Some(surface) = replaces.filter(|id| all.0.contains_key(id)) {
+        let is_card = replaces != Replaces::Nothing;
+        let gone = match replaces {
+            Replaces::Nothing => None,
+            Replaces::Named(name) => Some(name).filter(|name| all.0.contains_key(name)),
+            Replaces::Unnamed if all.0.len() < MAX_SURFACES => None,
+            Replaces::Unnamed => {
+                let cards = all.0.keys().filter_map(|id| age(id).map(|age| (age, id)));
+                cards.min().map(|(_, id)| id.clone())
+            }
+        };
+        if let Some(surface) = gone {
             messages.insert(0, Message { surface, change: Change::Delete });
         }
         for (n, message) in messages.iter().enumerate() {
@@ -182,9 +215,10 @@ pub(crate) fn shown(run: RunId, call: &str, arguments: &Value) -> Result<Shown, 
             let message = |(n, value)| Message::of(value).map_err(|fault| in_words(fault, Some(n)));
             let messages =
                 messages.iter().enumerate().map(message).collect::<Result<Vec<_>, _>>()?;
+            asks_for_no_secret(&messages)?;
             match messages.is_empty() {
                 true => Err("/messages: there is nothing to show".to_owned()),
-                false => Ok(Shown { messages, replaces: None }),
+                false => Ok(Shown { messages, replaces: Replaces::Nothing }),
             }
         }
         (Some(_), _) => Err("/messages: give messages or a card, not both".to_owned()),
@@ -192,14 +226,47 @@ pub(crate) fn shown(run: RunId, call: &str, arguments: &Value) -> Result<Shown, 
             Err("there is nothing to show: give a title, a text, or more".to_owned())
         }
         (None, surface) => {
-            let surface = match surface {
-                Some(surface) => surface,
-                None => format!("card-{run}-{call}").parse().map_err(|error| format!("{error}"))?,
+            let (surface, replaces) = match surface {
+                Some(surface) => (surface.clone(), Replaces::Named(surface)),
+                None => (unnamed(run, call)?, Replaces::Unnamed),
             };
             let messages = wanted.card.messages(&surface).map_err(|fault| in_words(fault, None))?;
-            Ok(Shown { messages, replaces: Some(surface) })
+            Ok(Shown { messages, replaces })
         }
     }
+}
+
+/// The id of a card that is given no name.
+fn unnamed(run: RunId, call: &str) -> Result<SurfaceId, String> {
+    format!("card-{run}-{call}").parse().map_err(|error| format!("{error}"))
+}
+
+/// When a card was shown that was given no name, as compared with others: runs sort by their ids, and calls
+/// of a run by the numbers in theirs.
+fn age(surface: &SurfaceId) -> Option<(RunId, Vec<u32>)> {
+    let (run, call) = surface.as_str().strip_prefix("card-")?.split_once('-')?;
+    let numbers = call.split(|c: char| !c.is_ascii_digit()).filter_map(|of| of.parse().ok());
+    Some((run.parse().ok()?, numbers.collect()))
+}
+
+/// Refuses fields that hide what is typed: it would come back in clear, to be kept on a tape and shown to a
+/// model.
+fn asks_for_no_secret(messages: &[Message]) -> Result<(), String> {
+    for (n, message) in messages.iter().enumerate() {
+        let Change::Components(components) = &message.change else { continue };
+        let hides = |field: &Component| {
+            let is = |name: &str, value: &str| field.fields.get(name).is_some_and(|is| is == value);
+            is("component", "TextField") && is("variant", "obscured")
+        };
+        if let Some(at) = components.iter().position(hides) {
+            return Err(format!(
+                "/messages/{n}/updateComponents/components/{at}/variant: nothing secret is asked for \
+                 on a surface, as what is typed there is kept and shown to models: whoever has the \
+                 secret gives it to the vault with `palyra secrets set`"
+            ));
+        }
+    }
+    Ok(())
 }
 
 /// A fault where the model finds it in its arguments.
@@ -221,10 +288,11 @@ fn touched(messages: &[Message]) -> Vec<&SurfaceId> {
 }
 
 fn summary(shown: &Shown, arguments: &Value) -> String {
-    match (&shown.replaces, arguments.get("title").and_then(Value::as_str)) {
-        (Some(_), Some(title)) => format!("show a card: {}", cut(title, 200)),
-        (Some(_), None) => "show a card".to_owned(),
-        (None, _) => {
+    let is_card = shown.replaces != Replaces::Nothing;
+    match (is_card, arguments.get("title").and_then(Value::as_str)) {
+        (true, Some(title)) => format!("show a card: {}", cut(title, 200)),
+        (true, None) => "show a card".to_owned(),
+        (false, _) => {
             let ids = touched(&shown.messages).into_iter().map(SurfaceId::as_str);
             format!("change what is shown: {}", ids.collect::<Vec<_>>().join(", "))
         }

@@ -89,6 +89,8 @@ fn what_does_not_fit_what_is_there_is_refused() {
     };
     let many: Vec<_> = (0..=MAX_SURFACES).map(named).collect();
     refused(&many, "/createSurface", "at most 16 surfaces");
+    // Whoever is refused can choose.
+    refused(&many, "/createSurface", "s0, s1, s10, s11, s12, s13, s14, s15, s2, s3");
 }
 
 #[test]

@@ -110,7 +110,8 @@ pub struct RunOf {
     pub run: RunId,
 }
 
-/// `surface.action`: something that somebody did on a surface, which a run answers.
+/// `surface.action`: something that somebody did on a surface, which a run answers. `expected_version` is that
+/// of the surface.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(deny_unknown_fields)]

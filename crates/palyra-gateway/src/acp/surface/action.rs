@@ -1,4 +1,5 @@
-//! `surface.action` takes on what somebody did on a surface, which a run answers.
+//! `surface.action` takes on what somebody did on a surface, which a run answers. The
+//! version that is expected is that of the surface.
 
 use palyra_common::api::Submitted;
 use palyra_common::api::acp::params::SurfaceAct;

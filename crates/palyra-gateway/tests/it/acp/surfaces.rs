@@ -9,7 +9,10 @@ use super::desk::{Desk, envelope};
 use crate::engine::node::{Node, Says, seen};
 use crate::world::{World, on_every_engine};
 
-on_every_engine!(what_is_pressed_is_told_to_the_agent_once);
+on_every_engine!(
+    what_is_pressed_is_told_to_the_agent_once,
+    what_has_changed_meanwhile_is_not_pressed,
+);
 
 /// The component whose action has this name.
 fn component(messages: &[Value], name: &str) -> Value {
@@ -56,7 +59,39 @@ async fn what_is_pressed_is_told_to_the_agent_once(world: World) {
     let run = first.result.unwrap()["run"].as_str().unwrap().parse().unwrap();
     node.until(run, Phase::Completed).await;
     let asked = node.script.asked.lock().unwrap().last().cloned().unwrap();
-    assert!(seen(&asked).contains("user: [Action \"send\" of "), "{}", seen(&asked));
+    assert!(seen(&asked).contains("operator:ann\">\n[Action \"send\" of "), "{}", seen(&asked));
     assert_eq!(node.sessions.runs(None, Some(session), None, 9).await.unwrap().len(), 2);
+    node.stop().await;
+}
+
+async fn what_has_changed_meanwhile_is_not_pressed(world: World) {
+    let node = Node::start(&world).await;
+    let desk = Desk::new(&node.db).await;
+    let session = node.session().await;
+    let button = json!({ "label": "Send", "action": "send" });
+    for title in ["A parcel", "A letter", "A card"] {
+        let card = json!({ "title": title, "surface": "post", "buttons": [button] });
+        node.script.then(Says::Calls(vec![("ui.show", card.to_string())]));
+        let run = node.say(session, "show it").await;
+        node.until(run, Phase::Completed).await;
+    }
+    // Somebody says something else, which changes nothing of what is shown.
+    let other = node.say(session, "thanks").await;
+    node.until(other, Phase::Completed).await;
+    let shown = Surfaces::new(node.sessions.clone()).shown(session).await.unwrap();
+    let version = shown[0].version;
+    let act = json!({ "session": session, "action": {
+        "name": "send", "surfaceId": "post", "sourceComponentId": "button-0",
+        "timestamp": "2026-01-16T14:30:00Z", "context": {},
+    } });
+    let mut sent = envelope("surface.action", act, Some("k"));
+    sent.expected_version = Some(version - 1);
+    let refused = desk.send(sent.clone()).await.error.unwrap();
+    assert_eq!(refused.code(), "common/conflict", "{refused}");
+    assert!(refused.to_string().contains("surface"), "{refused}");
+    assert_eq!(node.sessions.runs(None, Some(session), None, 9).await.unwrap().len(), 4);
+    sent.expected_version = Some(version);
+    let run = desk.send(sent).await.result.unwrap()["run"].as_str().unwrap().parse().unwrap();
+    node.until(run, Phase::Completed).await;
     node.stop().await;
 }

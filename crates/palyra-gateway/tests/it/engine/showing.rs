@@ -1,13 +1,17 @@
 //! Runs that show something, and what people do on it.
 
+use std::collections::BTreeMap;
+
 use palyra_common::Principal;
 use palyra_common::a2ui::{self, UserAction};
 use palyra_common::ids::{EnvelopeId, RunId, SessionId};
 use palyra_common::queue::QueueSettings;
-use palyra_common::runtime_contracts::{RunEnd, RunLifecyclePhase as Phase, ToolOutcome, Trust};
+use palyra_common::runtime_contracts::{
+    GateDecision, GateReason, RunEnd, RunLifecyclePhase as Phase, ToolOutcome, Trust,
+};
 use palyra_common::tape::TapeEvent;
 use palyra_connector_core::{EntryKey, Operation};
-use palyra_gateway::{GatewayError, Surfaces};
+use palyra_gateway::{GatewayError, Surfaces, Verdict};
 use palyra_storage::once::{Key, Once};
 use palyra_storage::{Sql, Tx, params, sql, text};
 use serde_json::{Value, json};
@@ -21,8 +25,11 @@ on_every_engine!(
     what_is_wrong_is_told_with_its_place,
     what_is_shown_in_a_channel_goes_out_once_as_text,
     nothing_is_shown_that_could_not_go_out,
+    nobody_is_asked_for_a_secret,
     a_card_takes_the_place_of_one_of_its_name,
+    a_card_without_a_name_takes_the_place_of_the_oldest_one,
     what_is_pressed_is_answered_by_a_run,
+    what_a_button_carries_was_said_by_no_operator,
     what_is_not_offered_cannot_be_pressed,
     a_tape_tells_what_is_shown,
 );
@@ -182,6 +189,66 @@ async fn a_card_takes_the_place_of_one_of_its_name(world: World) {
     node.stop().await;
 }
 
+async fn a_card_without_a_name_takes_the_place_of_the_oldest_one(world: World) {
+    let node = Node::start(&world).await;
+    let session = node.session().await;
+    let unnamed = |n: usize| ("ui.show", json!({"title": format!("Boat {n}")}).to_string());
+    let mut calls = vec![card("Harbour")];
+    calls.extend((1..a2ui::MAX_SURFACES).map(unnamed));
+    run(&node, session, calls).await;
+    let of_session = async || {
+        let shown = Surfaces::new(node.sessions.clone()).shown(session).await.unwrap();
+        let shown = shown.into_iter().map(|stored| (a2ui::render(&stored.surface), stored.id));
+        shown.collect::<BTreeMap<_, _>>()
+    };
+    let full = of_session().await;
+    assert_eq!(full.len(), a2ui::MAX_SURFACES);
+    let last = run(&node, session, vec![unnamed(16), unnamed(17)]).await;
+    let now = of_session().await;
+    let gone: Vec<_> = full.keys().filter(|title| !now.contains_key(*title)).collect();
+    assert_eq!((now.len(), &gone[..]), (16, &[&"Boat 1".to_owned(), &"Boat 2".to_owned()][..]));
+    let deleted = updates(&node, last).await;
+    assert_eq!(deleted[0]["deleteSurface"]["surfaceId"], json!(full["Boat 1"]));
+    let told = ended(&node, last).await;
+    assert!(told[0].1.contains(&format!("the surface {} is gone", full["Boat 1"])), "{told:?}");
+    // One with a name takes the place of no other, and the model is told of which ones it may.
+    let named = json!({"title": "Pier", "surface": "pier"}).to_string();
+    let refused = run(&node, session, vec![("ui.show", named)]).await;
+    let told = ended(&node, refused).await;
+    let [(ToolOutcome::Failed, why)] = &told[..] else { panic!("{told:?}") };
+    assert!(why.contains("at most 16 surfaces") && why.contains("harbour"), "{why}");
+    assert!(now.values().all(|id| why.contains(id.as_str())), "{why}");
+    assert_eq!(of_session().await, now);
+    // A tape on which it takes the place of one that was given a name is another one.
+    let id = full["Boat 1"].to_string();
+    let change =
+        move |tx: &mut Tx<'_>| tx.execute(&CHANGE, params![text(last), id.as_str(), "harbour"]);
+    assert!(node.sessions.replay(last).await.unwrap().same);
+    world.db.write(change).await.unwrap();
+    let differs = node.sessions.replay(last).await.unwrap().difference.unwrap();
+    assert!(matches!(differs.recorded.event, TapeEvent::A2uiUpdate(_)), "{differs:?}");
+    node.vanish();
+}
+
+async fn nobody_is_asked_for_a_secret(world: World) {
+    let node = Node::start(&world).await;
+    let session = node.session().await;
+    let field = json!({"id": "root", "component": "TextField", "label": "Password",
+        "value": {"path": "/p"}, "variant": "obscured"});
+    let asked = messages(json!([
+        {"version": "v0.9",
+         "createSurface": {"surfaceId": "s", "catalogId": a2ui::BASIC_CATALOGUE}},
+        {"version": "v0.9", "updateComponents": {"surfaceId": "s", "components": [field]}},
+    ]));
+    let run = run(&node, session, vec![asked]).await;
+    let told = ended(&node, run).await;
+    let [(ToolOutcome::Refused, why)] = &told[..] else { panic!("{told:?}") };
+    let place = "/messages/1/updateComponents/components/0/variant: ";
+    assert!(why.contains(place) && why.contains("palyra secrets"), "{why}");
+    assert!(shown(&node, session).await.is_empty());
+    node.stop().await;
+}
+
 fn pressed(name: &str, component: &str) -> UserAction {
     UserAction {
         name: name.to_owned(),
@@ -215,11 +282,39 @@ async fn what_is_pressed_is_answered_by_a_run(world: World) {
         _ => None,
     });
     let input = input.unwrap();
-    assert_eq!((input.sender.as_str(), input.trust), ("operator:ann", Trust::Operator));
+    // Who has pressed it is known, and nothing of what it says are their words.
+    assert_eq!((input.sender.as_str(), input.trust), ("operator:ann", Trust::Untrusted));
+    assert!(asked.contains("<untrusted origin=\"from operator:ann\">\n[Action"), "{asked}");
     // Sent again, it is the same, also when the surface is gone.
     let deleted = json!([{"version": "v0.9", "deleteSurface": {"surfaceId": "harbour"}}]);
     run(&node, session, vec![messages(deleted)]).await;
     assert_eq!(act().await.unwrap(), submitted);
+    node.stop().await;
+}
+
+async fn what_a_button_carries_was_said_by_no_operator(world: World) {
+    let node = Node::start(&world).await;
+    let session = node.session().await;
+    let url = "http://gulls.example/?seen=all-the-boats";
+    let button = json!({"label": "More", "action": "go", "context": {"url": url}});
+    let card = json!({"title": "Boats", "surface": "harbour", "buttons": [button]});
+    run(&node, session, vec![("ui.show", card.to_string())]).await;
+    let context = [("url".to_owned(), json!(url))].into_iter().collect();
+    let action = UserAction { context, ..pressed("go", "button-0") };
+    node.script.then(Says::Calls(vec![("http.fetch", json!({ "url": url }).to_string())]));
+    let surfaces = Surfaces::new(node.sessions.clone());
+    let run = surfaces.act(session, action, ann(), None).await.unwrap().run;
+    let gated = async || {
+        node.tape(run).await.into_iter().find_map(|entry| match entry.event {
+            TapeEvent::ToolGated(gated) => Some((gated.decision, gated.reason)),
+            _ => None,
+        })
+    };
+    node.until_run(run, "gated", async |_| gated().await.is_some()).await;
+    assert_eq!(gated().await, Some((GateDecision::Ask, GateReason::CarriesData)));
+    let question = node.question().await;
+    node.decide(question, Verdict::Approve).await.unwrap();
+    node.until(run, Phase::Completed).await;
     node.stop().await;
 }
 
