@@ -48,15 +48,9 @@ impl Facade {
         self.daemon.tcp("POST", COMPLETIONS, &all, &request.to_string())
     }
 
-    /// What is said in the last question of a run to the model, as a text: behind a run it may have been asked
-    /// for the name of its conversation.
+    /// What is said in the last question to the model, as a text.
     fn asked(&self) -> String {
-        let is_of_run = |messages: &Value| {
-            let system = messages[0]["content"].as_str().unwrap();
-            !system.starts_with("You name a conversation")
-        };
-        let asked = self.sim.asked().into_iter().map(|asked| asked.body["messages"].clone());
-        asked.filter(is_of_run).last().unwrap().to_string()
+        self.sim.asked().last().unwrap().body["messages"].to_string()
     }
 
     fn replays(&self, run: &str) {

@@ -479,14 +479,12 @@ impl Held {
             || is_too_long
             || self.state.failures() >= self.limits.attempts
         {
-            let hint = after_enough(class, hint, &self.run.agent);
-            self.end(RunEnd::ModelFailed, Some(what), Some(hint)).await?;
+            let hint = Some(after_enough(class, hint, &self.run.agent));
+            self.end(RunEnd::ModelFailed, Some(what), hint).await?;
             return Ok(Flow::Stop);
         }
-        let backoff = palyra_common::queue::Backoff {
-            base: Duration::from_millis(500),
-            cap: Duration::from_mins(1),
-        };
+        let (base, cap) = (Duration::from_millis(500), Duration::from_mins(1));
+        let backoff = palyra_common::queue::Backoff { base, cap };
         let chance = self.options.dice.roll();
         let wait = palyra_policy::backoff::wait(backoff, self.state.failures(), chance);
         let wait = after.map_or(wait, |after| after.max(wait));
